@@ -3,13 +3,14 @@
 use crate::bandwidth::{ProbeMessage, Probed};
 use crate::checked;
 use crate::limits::{
-    ARM_TRIES, END_NS, LEAD_NS, LEAD_ROUND_TRIPS, LOST_NS, READY_NS, SYNC_NS, SYNC_PINGS, SYNC_PINGS_MIN,
+    ARM_TRIES, END_NS, LEAD_NS, LEAD_ROUND_TRIPS, LOST_NS, READY_NS, STALLED_NS, SYNC_NS, SYNC_PINGS, SYNC_PINGS_MIN,
+    drift_max_ns,
 };
 use crate::link::{Link, ProbeSaid, Said, Stage};
 use crate::merge::{Merge, source};
 use crate::message::{Hello, OfCoordinator, PlanMessage};
 use crate::segment::Part;
-use model::{AgentLoss, Event, Plan};
+use model::{AgentLoss, Event, NS_PER_S, Plan};
 use std::collections::VecDeque;
 use thiserror::Error;
 
@@ -180,8 +181,34 @@ impl Fleet {
                 self.events.push_back(FleetEvent::Note(format!("agent {name} is late: nothing came for 3 s")));
             }
         }
+        self.lose_stalled(now_ns);
         self.on_phase_end(now_ns);
         self.advance(now_ns);
+    }
+
+    /// A sign of life says nothing of the load threads: without their ticks the load would have no end.
+    fn lose_stalled(&mut self, now_ns: u64) {
+        for agent in 0..self.links.len() {
+            if now_ns >= self.stalled_ns(agent) {
+                let s = STALLED_NS / NS_PER_S;
+                let why =
+                    format!("it is there, but nothing of its load came for {s} s: see what holds it up on its machine");
+                self.lose(agent, why, now_ns);
+            }
+        }
+    }
+
+    /// When an agent has delivered too little of a load to be a part of it; ns.
+    fn stalled_ns(&self, agent: usize) -> u64 {
+        match self.phase {
+            Phase::Running { start_ns, .. } if self.links[agent].stage == Stage::Armed => {
+                let delivered_ns = self.merge.delivered_ns(agent);
+                // Its seconds may be longer than those of here.
+                let late_ns = STALLED_NS.saturating_add(drift_max_ns(delivered_ns));
+                start_ns.saturating_add(delivered_ns).saturating_add(late_ns)
+            }
+            _ => u64::MAX,
+        }
     }
 
     /// When [`Fleet::on_time`] has something to do next; ns.
@@ -192,7 +219,8 @@ impl Fleet {
             Phase::Arming { check_ns, .. } => check_ns,
             Phase::Greeting | Phase::Idle | Phase::Failed => u64::MAX,
         };
-        self.links.iter().map(Link::deadline_ns).fold(phase_ns, u64::min)
+        let stalled_ns = (0..self.links.len()).map(|agent| self.stalled_ns(agent));
+        self.links.iter().map(Link::deadline_ns).chain(stalled_ns).fold(phase_ns, u64::min)
     }
 
     /// Bytes for an agent; once taken they are to be written.
@@ -220,8 +248,27 @@ impl Fleet {
             let link = &mut self.links[agent];
             link.begin(*part);
             if !link.say(&OfCoordinator::Plan(Box::new(PlanMessage::new(plan, part.segment)))) {
-                return self.fail(agent, "the requests are too long to be sent to it".into(), false);
+                return self.fail(
+                    agent,
+                    "the bodies of the requests are too long to be sent to it: some 190 MiB at most".into(),
+                    false,
+                );
             }
+        }
+    }
+
+    /// True if nothing more comes from an agent, nor is said to it.
+    #[must_use]
+    pub fn is_lost(&self, agent: usize) -> bool {
+        self.links[agent].stage == Stage::Lost
+    }
+
+    /// Nobody waits any more for agents that have not said hello; each is named.
+    pub fn give_up(&mut self, why: &str) {
+        let missing = self.links.iter().filter(|link| link.stage != Stage::Idle).map(|link| link.name.as_str());
+        let name = missing.collect::<Vec<_>>().join(", ");
+        if self.phase == Phase::Greeting {
+            self.end_all(FleetError::Agent { name, why: why.to_owned(), is_target: false });
         }
     }
 
@@ -262,7 +309,8 @@ impl Fleet {
     const fn elapsed_ns(&self, now_ns: u64) -> u64 {
         match self.phase {
             Phase::Running { start_ns, .. } | Phase::Arming { start_ns, .. } => {
-                now_ns.saturating_sub(start_ns).saturating_add(LOST_NS)
+                let elapsed_ns = now_ns.saturating_sub(start_ns);
+                elapsed_ns.saturating_add(LOST_NS).saturating_add(drift_max_ns(elapsed_ns))
             }
             Phase::Greeting | Phase::Idle | Phase::Opening { .. } | Phase::Syncing { .. } | Phase::Failed => 0,
         }

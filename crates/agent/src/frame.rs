@@ -8,7 +8,7 @@ pub const PREAMBLE: &[u8] = b"plimsoll agent\n";
 const LENGTH_BYTES: usize = 4;
 /// Longest message of an agent: a tick whose ten histograms are as large as they get; bytes.
 pub const OF_AGENT_MAX: usize = 8 << 20;
-/// Longest message of a coordinator: a plan with the largest bodies that requests can have; bytes.
+/// Longest message of a coordinator: a plan with its bodies in base64, which may have 192 MiB in all; bytes.
 pub const OF_COORDINATOR_MAX: usize = 256 << 20;
 /// Of what is no preamble so much is shown; bytes.
 const SHOWN_MAX: usize = 80;

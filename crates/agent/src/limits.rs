@@ -8,6 +8,8 @@ pub const HEARTBEAT_NS: u64 = NS_PER_S;
 pub const LATE_NS: u64 = 3 * NS_PER_S;
 /// An agent of which nothing came for so long is lost.
 pub const LOST_NS: u64 = 5 * NS_PER_S;
+/// An agent whose ticks end so long ago is lost, whatever else it says.
+pub const STALLED_NS: u64 = 2 * LOST_NS;
 /// An agent that heard nothing of its coordinator for so long ends.
 pub const ALONE_NS: u64 = 10 * NS_PER_S;
 /// An agent has to say hello within this time once its stream is there.
@@ -32,3 +34,9 @@ pub const SELECTORS_MAX: usize = 128;
 pub const OBSERVE_NS: u64 = 60 * NS_PER_S;
 /// A load that was stopped has to tell its totals within this time beyond the timeout of a request.
 pub const END_NS: u64 = 10 * NS_PER_S;
+
+/// By how much another clock can have run ahead, or fallen behind, in a time: no machine's is worse than that.
+#[must_use]
+pub const fn drift_max_ns(elapsed_ns: u64) -> u64 {
+    elapsed_ns / 1000
+}

@@ -7,7 +7,7 @@ use crate::limits::{HEARTBEAT_NS, HELLO_NS, LATE_NS, LOST_NS};
 use crate::merge::source;
 use crate::message::{Hello, ObservedHost, OfAgent, OfCoordinator, TickMessage};
 use crate::segment::Part;
-use crate::sync::{Offset, RoundTrip, Sync};
+use crate::sync::{Offset, Recent, RoundTrip, Sync};
 use crate::totals::Totals;
 use model::{AgentEnd, AgentLoss, AgentStart, MergedHistogram, NS_PER_S, Sample, Tick, TlsSession};
 use std::collections::VecDeque;
@@ -97,8 +97,8 @@ pub(crate) struct Link {
     pub(crate) part: Option<Part>,
     pub(crate) told: Told,
     pub(crate) sync: Sync,
-    /// Round trips since the start.
-    later: Sync,
+    /// The last round trips since the start.
+    later: Recent,
     /// The same with the time, of one that was lost under a load.
     pub(crate) loss: Option<AgentLoss>,
     /// Why nothing more comes, of one that is lost.
@@ -106,6 +106,8 @@ pub(crate) struct Link {
     pub(crate) is_late: bool,
     /// True while an answer to a probe is awaited.
     pub(crate) is_probing: bool,
+    /// True once it has said where it listens for that probe.
+    is_serving: bool,
     decoder: Decoder,
     out: Vec<u8>,
     heard_ns: u64,
@@ -126,11 +128,12 @@ impl Link {
             part: None,
             told: Told::default(),
             sync: Sync::default(),
-            later: Sync::default(),
+            later: Recent::default(),
             loss: None,
             why: String::new(),
             is_late: false,
             is_probing: false,
+            is_serving: false,
             decoder: Decoder::new(OF_AGENT_MAX),
             out: Vec::new(),
             heard_ns: 0,
@@ -180,8 +183,9 @@ impl Link {
         };
         let wrong = || "it sent a message that this version has not".to_owned();
         let parsed: OfAgent = serde_json::from_slice(message).map_err(|_| wrong())?;
-        let has_numbers = matches!(parsed, OfAgent::Tick(_) | OfAgent::Ended { .. } | OfAgent::Sample(_));
-        if has_numbers && !checked::is_plausible(message) {
+        // Instants of its clock, which may run for longer than any measurement, are checked against those of here.
+        let has_instants = matches!(parsed, OfAgent::Pong { .. } | OfAgent::SamplesBegun { .. });
+        if !has_instants && !checked::is_plausible(message) {
             return Err("it sent numbers that no load has".into());
         }
         if matches!(parsed, OfAgent::Observing(_) | OfAgent::Sample(_)) && !checked::is_bounded(message) {
@@ -250,6 +254,9 @@ impl Link {
             return Ok(Said::Progress);
         }
         let goes_on = matches!(message, OfAgent::ServingProbe { .. });
+        if goes_on && std::mem::replace(&mut self.is_serving, true) {
+            return Err("it sent a message that has no place now".into());
+        }
         let said = match message {
             OfAgent::ServingProbe { port } => Some(ProbeSaid::Serving { port }),
             OfAgent::ProbeServed(served) => served.checked().map(ProbeSaid::Served),
@@ -269,8 +276,8 @@ impl Link {
         let (_, sent_ns) = self.pings[at];
         self.pings.drain(..=at);
         let trip = RoundTrip { sent_ns, received_ns, answered_ns, back_ns };
-        let sync = if self.told.late_ns.is_some() { &mut self.later } else { &mut self.sync };
-        if sync.add(trip) { Ok(Said::Pong) } else { Err("its clock tells what no clock can".into()) }
+        let is_possible = if self.told.late_ns.is_some() { self.later.add(trip) } else { self.sync.add(trip) };
+        if is_possible { Ok(Said::Pong) } else { Err("its clock tells what no clock can".into()) }
     }
 
     fn on_tick(&mut self, message: TickMessage, elapsed_ns: u64) -> Result<Said, String> {
@@ -291,6 +298,7 @@ impl Link {
 
     /// An answer to a probe is awaited from now on.
     pub(crate) fn probe(&mut self, order: &OfCoordinator) {
+        self.is_serving = false;
         // Short.
         self.is_probing = self.say(order);
     }
@@ -308,7 +316,7 @@ impl Link {
         self.part = Some(part);
         self.stage = Stage::Opening;
         (self.told, self.totals, self.ticked_ns) = (Told::default(), Totals::default(), 0);
-        (self.sync, self.later, self.response) = (Sync::default(), Sync::default(), MergedHistogram::default());
+        (self.sync, self.later, self.response) = (Sync::default(), Recent::default(), MergedHistogram::default());
         self.pings.clear();
     }
 
@@ -388,7 +396,9 @@ impl Link {
         if !self.is_alive() {
             return u64::MAX;
         }
-        let late_ns = if self.is_late { u64::MAX } else { self.heard_ns.saturating_add(LATE_NS) };
+        // Before its hello it is not said to be late: nothing is to be done then.
+        let may_be_late = !self.is_late && self.stage != Stage::Greeting;
+        let late_ns = if may_be_late { self.heard_ns.saturating_add(LATE_NS) } else { u64::MAX };
         self.lost_ns().min(self.pinged_ns.saturating_add(HEARTBEAT_NS)).min(late_ns)
     }
 
@@ -415,13 +425,13 @@ impl Link {
     }
 
     pub(crate) fn end(&self, agent: usize) -> AgentEnd {
-        let later = self.later.offset().map_or(0, |later| later.offset_ns.saturating_sub(self.offset().offset_ns));
+        let drift_ns = self.later.offset().map_or(0, |later| later.offset_ns.saturating_sub(self.offset().offset_ns));
         AgentEnd {
             source: source(agent),
             lost: self.loss.clone(),
             flow: self.totals.flow,
             response_ns: self.response.summary().into(),
-            drift_ns: later,
+            drift_ns: drift_ns.clamp(-TOLD_MAX_NS, TOLD_MAX_NS),
         }
     }
 }

@@ -58,6 +58,12 @@ impl Merge {
         self.agents[agent].until_ns = tick.to_ns;
     }
 
+    /// How far an agent has delivered, since its start; ns.
+    #[must_use]
+    pub fn delivered_ns(&self, agent: usize) -> u64 {
+        self.agents[agent].until_ns
+    }
+
     /// Nothing more comes from an agent.
     pub fn over(&mut self, agent: usize) {
         self.agents[agent].until_ns = OVER;

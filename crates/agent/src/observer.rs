@@ -3,7 +3,7 @@
 use crate::bandwidth::{ProbeServed, ServeProbe};
 use crate::checked;
 use crate::fleet::FleetError;
-use crate::limits::{LOST_NS, OBSERVE_NS, SYNC_NS, SYNC_PINGS, SYNC_PINGS_MIN};
+use crate::limits::{LOST_NS, OBSERVE_NS, SYNC_NS, SYNC_PINGS, SYNC_PINGS_MIN, drift_max_ns};
 use crate::link::{Link, ProbeSaid, Said, Stage};
 use crate::message::{Hello, ObserveMessage, ObservedHost, OfCoordinator};
 use crate::sync::Offset;
@@ -141,6 +141,12 @@ impl RemoteObserver {
         self.events.pop_front()
     }
 
+    /// True if nothing more comes from it, nor is said to it.
+    #[must_use]
+    pub fn is_lost(&self) -> bool {
+        self.link.stage == Stage::Lost
+    }
+
     /// Has it look for processes before a load. It has said hello, and observes nobody.
     pub fn observe(&mut self, whom: ObserveMessage, now_ns: u64) {
         if self.state == State::Failed {
@@ -268,7 +274,8 @@ impl RemoteObserver {
     fn on_sample(&mut self, sample: Sample, received_ns: u64) {
         let State::Sampling { begun_ns: Some(begun_ns), until_ns } = &mut self.state else { return self.misplaced() };
         let Some(phase) = self.asked.pop_front() else { return self.misplaced() };
-        let elapsed_ns = received_ns.saturating_sub(*begun_ns).saturating_add(LOST_NS);
+        let elapsed_ns = received_ns.saturating_sub(*begun_ns);
+        let elapsed_ns = elapsed_ns.saturating_add(LOST_NS).saturating_add(drift_max_ns(elapsed_ns));
         if let Err(why) = checked::sample(&sample, *until_ns, elapsed_ns) {
             return self.lose(&format!("it sent {why}"));
         }

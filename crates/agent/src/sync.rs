@@ -4,6 +4,8 @@
 //! 5905 section 8). Whatever the path, the offset is off by at most half of the round trip, as neither way takes less than
 //! no time: the shortest round trip bounds best.
 
+use std::collections::VecDeque;
+
 /// Instants beyond this are no clock's: 36 years; ns.
 const CLOCK_MAX_NS: u64 = 1 << 60;
 
@@ -77,6 +79,33 @@ impl Sync {
     #[must_use]
     pub const fn count(&self) -> u32 {
         self.count
+    }
+}
+
+/// Round trips that are recent.
+const RECENT: usize = 8;
+
+/// The best of the last few round trips: where another clock is now, however long ago the shortest was.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recent {
+    offsets: VecDeque<Offset>,
+}
+
+impl Recent {
+    /// Takes one in; false if no clock and no path can have made it.
+    pub fn add(&mut self, trip: RoundTrip) -> bool {
+        let Some(offset) = trip.offset() else { return false };
+        if self.offsets.len() == RECENT {
+            self.offsets.pop_front();
+        }
+        self.offsets.push_back(offset);
+        true
+    }
+
+    /// What is known; none before the first.
+    #[must_use]
+    pub fn offset(&self) -> Option<Offset> {
+        self.offsets.iter().min_by_key(|offset| offset.error_ns).copied()
     }
 }
 

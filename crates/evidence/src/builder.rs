@@ -4,7 +4,7 @@ use crate::carried::own_part;
 use crate::content::good_part;
 use crate::disturbed::{Account, Cut};
 use crate::little::{self, InFlight};
-use crate::machines::Machines;
+use crate::machines::{self, Machines};
 use crate::omission;
 use crate::rate::per_second;
 use crate::sample::{SampleBearing, sample_bearing};
@@ -88,6 +88,12 @@ fn by_count(evidence: &Evidence, value: f64) -> Estimate {
 pub fn throughput_per_s(evidence: &Evidence) -> f64 {
     let (_, completed, ns) = counted(evidence);
     per_second(completed, ns)
+}
+
+/// True if agents on other machines generate the load: at an address of its own a machine is loaded by agents of its own.
+fn is_loaded_from_elsewhere(evidence: &Evidence) -> bool {
+    let is_own = evidence.plan.target.address.tcp().is_none_or(|address| address.ip().is_loopback());
+    !evidence.agents.is_empty() && !is_own
 }
 
 /// The undisturbed time, where the numbers rest on it.
@@ -315,6 +321,9 @@ impl EvidenceBuilder {
         // Both over the whole window: CPU time that was used, and the responses it was used for.
         let responses_per_s = per_second(evidence.flow.completed, evidence.measured_ns);
         (evidence.observed, evidence.client_machine) = self.machines.observed(responses_per_s);
+        if evidence.client_machine.is_none() && is_loaded_from_elsewhere(&evidence) {
+            evidence.client_machine = evidence.observed.as_ref().and_then(machines::of_agents);
+        }
         evidence
     }
 

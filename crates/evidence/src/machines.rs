@@ -67,6 +67,15 @@ impl Machines {
     }
 }
 
+/// The machine of a load from elsewhere beside that of the server, if this was `seen`: nobody looks at it, and what was seen here
+/// says nothing of it.
+pub(crate) fn of_agents(seen: &Observed) -> Option<Observed> {
+    seen.machine.as_ref()?;
+    let unavailable = seen.unavailable.iter().filter(|(part, _)| *part == GENERATOR);
+    let unavailable = unavailable.map(|(part, why)| (part.clone(), why.clone())).collect();
+    Some(Observed { unavailable, ..Observed::default() })
+}
+
 /// What was observed of the server's machine, with the load generator of another one.
 fn with_generator(server: Observed, client: &Observed) -> Observed {
     let mut joined = Observed { generator: client.generator.clone(), ..server };

@@ -2,17 +2,23 @@
 
 use crate::testing::{clean_open_run, clean_run, clean_sweep};
 use crate::{Check, Outcome, Rule};
-use model::{Evidence, NOT_OBSERVED};
+use model::{ALL_ELSEWHERE, Evidence, NOT_OBSERVED};
 
 /// `outcome` of `rule`, with the reason that nobody looked at any of the loads, if it is that.
 pub(crate) fn told<'a>(rule: &Rule, loads: impl IntoIterator<Item = &'a Evidence>, outcome: Outcome) -> Outcome {
-    let is_unchecked = matches!(outcome, Outcome::Unchecked(_));
-    let unseen = is_unchecked && loads.into_iter().any(is_switched_off);
-    if unseen && needs_observation(rule) { Outcome::Unchecked(NOT_OBSERVED) } else { outcome }
+    if !matches!(outcome, Outcome::Unchecked(_)) {
+        return outcome;
+    }
+    match loads.into_iter().find_map(why_unseen) {
+        Some(why) if needs_observation(rule) => Outcome::Unchecked(why),
+        _ => outcome,
+    }
 }
 
-fn is_switched_off(evidence: &Evidence) -> bool {
-    evidence.observed.as_ref().is_some_and(|seen| seen.unavailable.values().any(|why| why == NOT_OBSERVED))
+/// Why nobody was to look at a load; none if somebody was.
+fn why_unseen(evidence: &Evidence) -> Option<&'static str> {
+    let seen = evidence.observed.as_ref()?;
+    [NOT_OBSERVED, ALL_ELSEWHERE].into_iter().find(|why| seen.unavailable.values().any(|told| told == why))
 }
 
 /// True if a rule that is checked of a load that somebody looked at is not when nobody did: asked of the rule itself, so
@@ -44,7 +50,11 @@ mod tests {
 
     /// Nobody looks at it.
     fn blind(evidence: &mut Evidence) {
-        let unavailable = [("machine".to_owned(), NOT_OBSERVED.to_owned())].into();
+        blind_for(NOT_OBSERVED, evidence);
+    }
+
+    fn blind_for(why: &str, evidence: &mut Evidence) {
+        let unavailable = [("machine".to_owned(), why.to_owned())].into();
         evidence.observed = Some(Observed { unavailable, ..Observed::default() });
         evidence.status.clear();
     }
@@ -64,6 +74,18 @@ mod tests {
         // An observer who finds nothing is none who was sent away.
         evidence.observed = None;
         assert!(!judge_run(&evidence).unchecked_why.values().any(|why| why == NOT_OBSERVED));
+    }
+
+    /// Each run with `--client` of a remote server told of a flag that nobody had written.
+    #[test]
+    fn rules_do_not_blame_a_flag_where_load_and_server_are_elsewhere() {
+        let mut evidence = clean_run();
+        blind_for(ALL_ELSEWHERE, &mut evidence);
+        let why = judge_run(&evidence).unchecked_why;
+        for rule in ["CL-10", "EN-01", "SV-01"] {
+            assert_eq!(why.get(rule).map(String::as_str), Some(ALL_ELSEWHERE), "{rule}");
+        }
+        assert!(!why.values().any(|why| why == NOT_OBSERVED));
     }
 
     #[test]

@@ -7,6 +7,9 @@ use std::collections::BTreeMap;
 /// Why nothing was seen where nobody was to look: in [`Observed::unavailable`], and of the rules that need it.
 pub const NOT_OBSERVED: &str = "not observed (--no-observe)";
 
+/// The same where neither load nor server is on this machine.
+pub const ALL_ELSEWHERE: &str = "load and server are on other machines (see --server-host)";
+
 /// What was seen beside the load itself. A part that is not available is null, and `unavailable` says why.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Observed {

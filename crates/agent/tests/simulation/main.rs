@@ -12,7 +12,7 @@ use agent::totals::Totals;
 use agent::{Agent, Fleet, FleetError, FleetEvent, Gone, Hello, OnLoss, Order, Report, frame};
 use model::{Event, NS_PER_S, Phase, ThreadUse, Tick};
 use proptest::prelude::*;
-use sim::{BEGIN_NS, DAY_NS, MS, Path, Sim};
+use sim::{BEGIN_NS, DAY_NS, Due, MS, Path, Sim};
 
 #[test]
 fn agents_run_one_load_and_its_ticks_are_the_sum() {
@@ -80,6 +80,63 @@ fn the_others_go_on_if_that_is_wanted() {
     assert_eq!(sim.ends()[0].flow.sent, 100);
     assert_eq!(sim.ticks().len(), 10);
     assert!(matches!(sim.loads().last(), Some((_, Event::Ended { interrupted: true, .. }))));
+}
+
+#[test]
+fn an_agent_that_stays_alive_and_stops_delivering_its_part_is_lost_and_the_load_has_an_end() {
+    for (on_loss, mute_s) in [(OnLoss::End, 3), (OnLoss::Continue, 3), (OnLoss::End, 0)] {
+        let mute = Path { mute_s, ..Path::of(1, 1, DAY_NS) };
+        let mut sim = Sim::new(vec![Path::of(1, 1, 0), mute], on_loss, 30);
+        sim.run(100);
+        let (at_ns, why) = sim.loss().expect("it was noticed");
+        assert!(at_ns <= BEGIN_NS + (mute_s + 12) * NS_PER_S, "after {} ns", at_ns - BEGIN_NS);
+        assert!(why.starts_with("ssh://h1: it is there, but nothing of its load came for 10 s"), "{why}");
+        let ends = sim.ends();
+        assert_eq!((ends[0].lost.is_none(), ends[1].flow.sent), (true, 10 * mute_s));
+        let sent: u64 = sim.ticks().iter().map(|tick| tick.flow.sent).sum();
+        assert_eq!(sent, ends[0].flow.sent + ends[1].flow.sent, "ticks of both stay");
+        assert!(matches!(sim.loads().last(), Some((_, Event::Ended { interrupted: true, .. }))));
+    }
+}
+
+#[test]
+fn an_agent_whose_clock_runs_ahead_is_not_lost_in_a_long_load() {
+    // In the end it is 5.8 s ahead.
+    let fast = Path { fast_ppm: 900, ..Path::of(1, 1, 0) };
+    let mut sim = Sim::new(vec![Path::of(1, 1, 0), fast], OnLoss::End, 6_500);
+    sim.run(7_000);
+    assert_eq!((sim.loss(), sim.ticks().len()), (None, 6_500));
+}
+
+#[test]
+fn the_drift_of_a_clock_is_that_of_the_end_of_the_load() {
+    let mut sim = Sim::new(vec![Path::of(1, 1, 0)], OnLoss::End, 30);
+    let ahead_ns = 700 * MS as i64;
+    sim.at(BEGIN_NS + 15 * NS_PER_S, Due::Ahead(0, ahead_ns));
+    sim.run(100);
+    let drift_ns = sim.ends()[0].drift_ns;
+    assert!((drift_ns - ahead_ns).abs() < 3 * MS as i64, "{drift_ns} ns");
+}
+
+#[test]
+fn agents_that_are_not_there_in_time_are_named() {
+    let mut fleet = Fleet::new(["a", "b", "c"].map(str::to_owned), identity(), OnLoss::End);
+    fleet.attach(1, 0);
+    fleet.attach(2, 0);
+    fleet.on_bytes(1, &Agent::new(identity(), 0).take_output(), 0, 0);
+    fleet.give_up("it was not there in time");
+    let Some(FleetEvent::Failed(error)) = fleet.take_event() else { panic!("two are missing") };
+    assert_eq!(error.to_string(), "agent a, c: it was not there in time");
+}
+
+#[test]
+fn nothing_is_due_while_the_hello_of_an_agent_is_awaited() {
+    let mut fleet = Fleet::new(["a".to_owned()], identity(), OnLoss::End);
+    fleet.attach(0, 0);
+    for now_ns in (1..50).map(|s| s * NS_PER_S) {
+        fleet.on_time(now_ns);
+        assert!(fleet.deadline_ns() > now_ns, "after {} s", now_ns / NS_PER_S);
+    }
 }
 
 #[test]
@@ -178,6 +235,13 @@ fn an_agent_whose_numbers_cannot_be_is_lost_with_the_reason() {
     assert_eq!(loss(&[told(1, &tick())]), "it sent ticks that do not follow each other");
     let many = Tick { late_ns: 1 << 60, ..tick() };
     assert_eq!(loss(&[told(0, &many)]), "it sent numbers that no load has");
+    for message in [
+        OfAgent::Warmed { at_ns: u64::MAX },
+        OfAgent::Started { attempt: 1, late_ns: 1 << 57 },
+        OfAgent::Ready { requested: 1, established: 1, took_ns: u64::MAX, tls: None },
+    ] {
+        assert_eq!(loss(&[message]), "it sent numbers that no load has", "what was recorded of it could not be read");
+    }
     let early = Tick { to_ns: 3600 * NS_PER_S, from_ns: 3599 * NS_PER_S, ..tick() };
     assert_eq!(loss(&[told(0, &early)]), "it sent a tick of time that has not come");
     let twice = after_the_start(&[OfAgent::Ready { requested: 1, established: 1, took_ns: 1, tls: None }]);

@@ -106,6 +106,14 @@ fn an_agent_that_is_lost_or_lies_is_no_figure() {
     let Some(ObserverEvent::Failed(error)) = observer.take_event() else { panic!("it lies") };
     assert!(error.to_string().contains(wrong), "{error}");
 
+    let (_, _, mut observer, _) = greeted();
+    observer.serve_probe(serve.clone());
+    for port in [9, 10] {
+        observer.on_bytes(&message(&OfAgent::ServingProbe { port }), 0, 0);
+    }
+    assert_eq!(observer.take_event(), Some(ObserverEvent::ServingProbe { port: 9 }));
+    assert!(matches!(observer.take_event(), Some(ObserverEvent::Failed(_))), "a probe has one port");
+
     let (mut fleet, _, mut observer, _) = greeted();
     fleet.probe(parts);
     fleet.on_end(0, "its stream ended", 0);

@@ -26,6 +26,10 @@ pub(crate) struct Path {
     pub(crate) cut_ns: u64,
     /// The stream ends then.
     pub(crate) closed_ns: u64,
+    /// Its load tells nothing from this second on; the agent itself goes on.
+    pub(crate) mute_s: u64,
+    /// Its seconds are shorter by so many millionths.
+    pub(crate) fast_ppm: u64,
 }
 
 impl Path {
@@ -38,7 +42,14 @@ impl Path {
             hello: identity(),
             cut_ns: u64::MAX,
             closed_ns: u64::MAX,
+            mute_s: u64::MAX,
+            fast_ppm: 0,
         }
+    }
+
+    /// One of its seconds, by the coordinator's clock.
+    const fn second_ns(&self) -> u64 {
+        NS_PER_S - self.fast_ppm * 1000
     }
 }
 
@@ -84,6 +95,8 @@ pub(crate) struct Sim {
     now_ns: u64,
     due: BinaryHeap<Reverse<(u64, u64, Due)>>,
     number: u64,
+    /// When somebody with a deadline is looked after next; an earlier one is not forgotten.
+    look_ns: u64,
     /// The load of now, whether it is over, and those after it.
     load: Load,
     is_idle: bool,
@@ -107,6 +120,7 @@ impl Sim {
             now_ns: BEGIN_NS,
             due: BinaryHeap::new(),
             number: 0,
+            look_ns: u64::MAX,
             load: Load::of(seconds),
             is_idle: true,
             later: [Load::of(seconds)].into(),
@@ -175,8 +189,10 @@ impl Sim {
         if self.is_coordinator_there() {
             next_ns = next_ns.min(self.fleet.deadline_ns()).min(self.coordinator_until_ns);
         }
-        if next_ns != u64::MAX {
-            self.at(next_ns.max(self.now_ns + 1), Due::Look);
+        let next_ns = next_ns.max(self.now_ns + 1);
+        if next_ns < self.look_ns {
+            self.look_ns = next_ns;
+            self.at(next_ns, Due::Look);
         }
     }
 
@@ -207,6 +223,9 @@ impl Sim {
             Due::Stop => self.fleet.stop(now_ns),
             Due::Ahead(n, by_ns) => self.paths[n].offset_ns += by_ns,
             Due::Look => {
+                if now_ns >= self.look_ns {
+                    self.look_ns = u64::MAX;
+                }
                 if self.is_coordinator_there() {
                     self.fleet.on_time(now_ns);
                 }
@@ -259,13 +278,13 @@ impl Sim {
             self.started_ns[n] = self.now_ns;
             agent.on_report(Report::Started { attempt, late_ns }, own_ns);
             agent.on_report(Report::Warmed { at_ns: 0 }, own_ns);
-            self.at(self.now_ns + NS_PER_S, Due::Second(n, 0));
+            self.at(self.now_ns + self.paths[n].second_ns(), Due::Second(n, 0));
         }
     }
 
     fn second(&mut self, n: usize, second: u64) {
         let own_ns = self.agent_ns(n);
-        let Some(agent) = &mut self.agents[n] else { return };
+        let Some(agent) = self.agents[n].as_mut().filter(|_| second < self.paths[n].mute_s) else { return };
         let mut tick = Tick::empty(Phase::Measure, second * NS_PER_S, (second + 1) * NS_PER_S);
         tick.threads = vec![ThreadUse::default()];
         (tick.flow.sent, tick.flow.good, tick.cohort.planned) = (10, 9, 10);
@@ -273,7 +292,7 @@ impl Sim {
         agent.on_report(Report::Tick(Box::new(tick)), own_ns);
         let interrupted = self.stopped[n];
         if second + 1 < self.load.seconds && !interrupted {
-            self.at(self.now_ns + NS_PER_S, Due::Second(n, second + 1));
+            self.at(self.now_ns + self.paths[n].second_ns(), Due::Second(n, second + 1));
         } else {
             agent.on_report(Report::Ended { at_ns: (second + 1) * NS_PER_S, interrupted }, own_ns);
         }

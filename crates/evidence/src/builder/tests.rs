@@ -426,6 +426,39 @@ fn samples_of_the_servers_machine_and_of_the_clients_are_kept_apart() {
     assert_eq!((alone.observed, alone.client_machine), (None, None));
 }
 
+/// The server's machine, which is this one, was taken for that of the client, and both for one.
+#[test]
+fn the_machine_of_a_server_that_agents_load_is_not_that_of_the_client() {
+    let client_machine = |address: &str| {
+        let target = Target::at(address.parse().expect("an address"));
+        let mut builder = EvidenceBuilder::new(Plan { target, ..fixed() });
+        let mut sample = model::Sample::empty(Phase::Measure, 0, NS_PER_S);
+        sample.machine = Some(model::MachineCpu::default());
+        sample.unavailable.insert("generator".into(), "it is elsewhere".into());
+        let agents = vec![model::AgentStart {
+            source: SourceId(1),
+            name: "ssh://a".into(),
+            host: "a".into(),
+            cpus: 1,
+            threads: 1,
+            established: 1,
+            offset_ns: 0,
+            offset_error_ns: 0,
+            round_trip_ns: None,
+            late_ns: 0,
+        }];
+        [Event::AgentsStarted { agents }, Event::Observed(Box::new(sample))]
+            .iter()
+            .for_each(|event| builder.apply(event));
+        let evidence = builder.evidence();
+        assert!(evidence.observed.is_some_and(|seen| seen.machine.is_some()));
+        evidence.client_machine
+    };
+    let elsewhere = client_machine("192.0.2.1:80").expect("it is another");
+    assert_eq!((elsewhere.machine, elsewhere.unavailable["generator"].as_str()), (None, "it is elsewhere"));
+    assert_eq!(client_machine("127.0.0.1:80"), None, "agents of this machine alone reach it");
+}
+
 #[test]
 fn a_lost_agent_of_the_server_is_told_and_the_run_counts_as_interrupted() {
     let mut builder = EvidenceBuilder::new(fixed());

@@ -3,6 +3,9 @@
 use model::{Figures, GaugeObserved, KernelFigures};
 use std::collections::BTreeMap;
 
+/// Parts, and names of each, that are kept: no kernel has more, and one that makes names up takes no memory.
+const NAMES_MAX: usize = 4096;
+
 /// Growth of counters, and what gauges have shown, by part and name.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct KernelSum {
@@ -35,16 +38,12 @@ impl KernelSum {
     }
 
     fn take(&mut self, part: &str, name: &str, more: GaugeSum) {
-        let of_part = self.gauges.entry(part.to_owned()).or_default();
-        of_part
-            .entry(name.to_owned())
-            .and_modify(|gauge| {
-                gauge.looks += more.looks;
-                gauge.sum += more.sum;
-                gauge.max = gauge.max.max(more.max);
-                gauge.min = gauge.min.min(more.min);
-            })
-            .or_insert(more);
+        let none = GaugeSum { looks: 0, sum: 0, max: 0, min: u64::MAX };
+        let Some(gauge) = kept(&mut self.gauges, part).and_then(|of_part| kept_or(of_part, name, none)) else { return };
+        gauge.looks += more.looks;
+        gauge.sum += more.sum;
+        gauge.max = gauge.max.max(more.max);
+        gauge.min = gauge.min.min(more.min);
     }
 
     pub(super) const fn counters(&self) -> &Figures {
@@ -64,10 +63,42 @@ impl KernelSum {
 
 fn add_counters(sum: &mut Figures, more: &Figures) {
     for (part, name, n) in flat(more) {
-        *sum.entry(part.clone()).or_default().entry(name.clone()).or_default() += n;
+        if let Some(counter) = kept(sum, part).and_then(|of_part| kept(of_part, name)) {
+            *counter += n;
+        }
     }
+}
+
+fn kept<'a, V: Default>(of: &'a mut BTreeMap<String, V>, name: &str) -> Option<&'a mut V> {
+    kept_or(of, name, V::default())
+}
+
+/// What stands under a name, which is new with `none`; nothing of names beyond the bound.
+fn kept_or<'a, V>(of: &'a mut BTreeMap<String, V>, name: &str, none: V) -> Option<&'a mut V> {
+    if of.len() >= NAMES_MAX && !of.contains_key(name) {
+        return None;
+    }
+    Some(of.entry(name.to_owned()).or_insert(none))
 }
 
 fn flat<V>(figures: &BTreeMap<String, BTreeMap<String, V>>) -> impl Iterator<Item = (&String, &String, &V)> {
     figures.iter().flat_map(|(part, names)| names.iter().map(move |(name, value)| (part, name, value)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_that_makes_up_names_takes_bounded_memory() {
+        let mut sum = KernelSum::default();
+        for sample in 0..2 {
+            let names: BTreeMap<_, _> = (0..3000).map(|n| (format!("{sample} {n}"), 7)).collect();
+            let figures: Figures = [("tcp".to_owned(), names)].into();
+            sum.add(&KernelFigures { counters: figures.clone(), gauges: figures });
+        }
+        assert_eq!((sum.counters["tcp"].len(), sum.gauges()["tcp"].len()), (NAMES_MAX, NAMES_MAX));
+        let gauge = sum.gauges()["tcp"]["0 0"];
+        assert_eq!((gauge.mean, gauge.max, gauge.min), (7.0, 7, 7));
+    }
 }

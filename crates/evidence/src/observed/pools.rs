@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 
 /// Pools that are told: those that were occupied most.
 const POOLS_TOLD_MAX: usize = 24;
+/// Pools, and kinds of waiting of each, that are kept: no machine has more, and one that makes names up takes no memory.
+const NAMES_MAX: usize = 1024;
 /// Fewer looks say little of how workers spend their time.
 const LOOKS_MIN: u64 = 8;
 /// Kinds of waiting that are told of each pool: the longest.
@@ -49,6 +51,17 @@ struct Shares {
     of_sample: f64,
 }
 
+/// Of a second, which is kept, as many as are told.
+fn most_occupied(occupancies: BTreeMap<String, f64>) -> BTreeMap<String, f64> {
+    if occupancies.len() <= POOLS_TOLD_MAX {
+        return occupancies;
+    }
+    let mut all: Vec<_> = occupancies.into_iter().collect();
+    all.sort_by(|a, b| b.1.total_cmp(&a.1));
+    all.truncate(POOLS_TOLD_MAX);
+    all.into_iter().collect()
+}
+
 impl PoolsSum {
     /// Adds what a sample saw of workers, while `stolen_share` of the CPU that lost most was stolen; returns the occupancy of
     /// each pool. It counts for the highest when the sample `is_long`.
@@ -71,7 +84,7 @@ impl PoolsSum {
             let occupancy_max = if is_long { occupancy } else { 0.0 };
             self.take(&pool.name, &PoolSum { occupancy_max, ..one });
         }
-        occupancies
+        most_occupied(occupancies)
     }
 
     pub(super) fn merge(&mut self, other: &Self) {
@@ -82,11 +95,13 @@ impl PoolsSum {
     }
 
     fn take(&mut self, name: &str, more: &PoolSum) {
+        let has_room = self.pools.len() < NAMES_MAX;
         match self.pools.get_mut(name) {
             Some(pool) => pool.merge(more),
-            None => {
+            None if has_room => {
                 self.pools.insert(name.to_owned(), more.clone());
             }
+            None => {}
         }
     }
 
@@ -131,7 +146,7 @@ impl PoolSum {
             scheduled: pool.scheduled,
             stolen_ns: (stolen_share * pool.scheduled.map_or(0, |times| times.span_ns) as f64) as u64,
             idle: pool.idle,
-            waits: pool.waits.iter().map(|wait| (key(wait), wait.samples)).collect(),
+            waits: pool.waits.iter().take(NAMES_MAX).map(|wait| (key(wait), wait.samples)).collect(),
             begun: pool.begun,
             ended: pool.ended,
             occupancy_max: 0.0,
@@ -151,7 +166,9 @@ impl PoolSum {
         self.stolen_ns += other.stolen_ns;
         self.idle += other.idle;
         for (wait, samples) in &other.waits {
-            *self.waits.entry(wait.clone()).or_default() += samples;
+            if self.waits.len() < NAMES_MAX || self.waits.contains_key(wait) {
+                *self.waits.entry(wait.clone()).or_default() += samples;
+            }
         }
         self.begun += other.begun;
         self.ended += other.ended;
@@ -363,6 +380,25 @@ mod tests {
         assert!((pool.runs_per_s.unwrap() - expected).abs() < 1e-3 * expected, "{pool:?}");
         sum.add(&second(0, with(None), 8, Vec::new()), 1, true, 0.0);
         assert_eq!(sum.observed()[0].runs_per_s, None, "it was not told all the time");
+    }
+
+    #[test]
+    fn a_machine_that_makes_up_names_takes_bounded_memory() {
+        let mut sum = PoolsSum::default();
+        for sample in 0..3 {
+            let pool = |n: usize| PoolUse {
+                name: format!("{sample} {n}"),
+                running: n as u64 + 1,
+                idle: 100,
+                waits: vec![wait(&format!("{sample} {n}"), "poll", 1)],
+                ..PoolUse::default()
+            };
+            let one = PoolUse { name: "one".into(), waits: (0..900).flat_map(|n| pool(n).waits).collect(), ..pool(0) };
+            let pools = std::iter::once(one).chain((0..900).map(pool)).collect();
+            let kept = sum.add(&StatesUse { looks: 1, pools, ..StatesUse::default() }, 1, true, 0.0);
+            assert!(kept.len() == POOLS_TOLD_MAX && kept.contains_key(&format!("{sample} 899")), "{kept:?}");
+        }
+        assert_eq!((sum.pools.len(), sum.pools["one"].waits.len()), (NAMES_MAX, NAMES_MAX));
     }
 
     #[test]

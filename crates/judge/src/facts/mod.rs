@@ -143,6 +143,19 @@ mod tests {
         assert!(kernel::is_server_seen(&evidence));
     }
 
+    /// Rules on the client looked at the machine of the server, and passed.
+    #[test]
+    fn rules_on_a_client_that_nobody_looks_at_are_unchecked() {
+        let mut evidence = clean_run();
+        evidence.plan.target.address = "192.0.2.1:80".parse().expect("an address");
+        evidence.client_machine = Some(Observed::default());
+        let verdict = crate::judge_run(&evidence);
+        for rule in ["CL-08", "CL-10", "CL-11", "NE-09", "PH-03"] {
+            assert!(verdict.unchecked.iter().any(|unchecked| unchecked == rule), "{rule}: {:?}", verdict.unchecked);
+        }
+        assert!(kernel::is_server_seen(&evidence) && !is_one_machine(&evidence));
+    }
+
     #[test]
     fn who_shares_a_cpu_is_told_by_what_both_may_use() {
         let mut evidence = clean_run();

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// Makes the hosts in the directory `$1`: the coordinator `c`, the target `t`, which has an sshd too, and `h1` to `h4`, of which
-/// `h3` may run nothing and `h4` has no space. On port 81 the target is slower. Nothing of this is seen outside, and no namespace has a way out.
+/// `h3` may run nothing and `h4` has no space. On port 81 the target is slower, and `c` has one of its own. Nothing of
+/// this is seen outside, and no namespace has a way out.
 const SETUP: &str = r#"
 set -e
 cd "$1"
@@ -55,12 +56,13 @@ for hosts in known changed unknown; do
     { cat common; printf 'UserKnownHostsFile %s/%s\n' "$1" $hosts; cat names; } >ssh-$hosts
 done
 serve() {
-    ip netns exec t "$PLIMSOLL" target --listen 10.77.0.20:"$@" >"target-$1" 2>&1 &
+    ip netns exec "$1" "$PLIMSOLL" target --listen "$2" --first-byte "$3" >"target-$2" 2>&1 &
     # It has a line to say as soon as it listens.
-    for _ in {1..400}; do [ -s "target-$1" ] && break; sleep 0.05; done
+    for _ in {1..400}; do [ -s "target-$2" ] && break; sleep 0.05; done
 }
-serve 80 --first-byte 20ms
-serve 81 --first-byte 30ms
+serve t 10.77.0.20:80 20ms
+serve t 10.77.0.20:81 30ms
+serve c 10.77.0.1:80 20ms
 read -r pid rest </proc/self/stat
 echo "$pid" >holder.part
 mv holder.part holder

@@ -7,6 +7,14 @@ use std::sync::Arc;
 /// How long agents may take to be there, the copy of the program included.
 pub(crate) const START_NS: u64 = 120 * NS_PER_S;
 
+/// Why an agent that has not said hello in time is not waited for.
+pub(crate) fn not_there() -> String {
+    format!("it was not there within {} s; see whether it can be reached", START_NS / NS_PER_S)
+}
+
+/// How long an agent may take to end once nothing more is said to it.
+pub(crate) const END_NS: u64 = 2 * NS_PER_S;
+
 /// A way to start agents, or to wait for those that others start. Shared by one thread per agent.
 pub(crate) trait Launcher: Send + Sync + 'static {
     /// Names of the agents, in their order.
@@ -49,8 +57,8 @@ pub(crate) struct Stream {
 
 /// Process or socket that carries a stream.
 pub(crate) trait Carrier: Send + Sync {
-    /// Waits a moment until the agent has ended its stream, then ends it.
-    fn end(&self);
+    /// Waits until the agent has ended its stream, or this instant has come, and ends it; ns.
+    fn end(&self, until_ns: u64);
 
     /// Why the stream has ended, in a line; waits until it has.
     fn why(&self) -> String;

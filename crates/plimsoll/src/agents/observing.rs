@@ -46,7 +46,7 @@ fn observe(inbox: &Receiver<Wanted>, report: &dyn Fn(Report)) {
             Wanted::Begin => {
                 if let Some(sampler) = &mut sampler {
                     clock = Clock::start();
-                    sampler.begin();
+                    sampler.begin(0);
                     report(Report::SamplesBegun { at_ns: clock.epoch_ns() });
                 }
             }

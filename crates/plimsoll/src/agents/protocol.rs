@@ -1,5 +1,6 @@
 //! What the streams carry: the protocol of a load, or of the server's machine.
 
+use crate::agents::launcher::not_there;
 use agent::bandwidth::{ProbeMessage, ServeProbe};
 use agent::segment::Part;
 use agent::{Fleet, FleetEvent, Hello, ObserveMessage, ObserverEvent, RemoteObserver};
@@ -19,6 +20,8 @@ pub(crate) trait Protocol: Send + 'static {
     fn deadline_ns(&self) -> u64;
     fn take_output(&mut self, agent: usize) -> Vec<u8>;
     fn take_event(&mut self) -> Option<Self::Event>;
+    /// True if nothing more comes from an agent, nor is said to it.
+    fn is_lost(&self, agent: usize) -> bool;
 }
 
 /// What may be asked of agents that generate load.
@@ -27,6 +30,8 @@ pub(crate) enum LoadOrder {
     Begin(Box<Plan>, Vec<Part>),
     /// End it early.
     Stop,
+    /// Who is not there is missing.
+    GiveUp,
     /// Take part in a probe of the bandwidth.
     Probe(Vec<ProbeMessage>),
     /// It is over.
@@ -54,6 +59,7 @@ impl Protocol for Fleet {
         match order {
             LoadOrder::Begin(plan, parts) => self.begin(&plan, &parts, now_ns),
             LoadOrder::Stop => self.stop(now_ns),
+            LoadOrder::GiveUp => self.give_up(&not_there()),
             LoadOrder::Probe(parts) => self.probe(parts),
             LoadOrder::EndProbe => self.end_probe(),
         }
@@ -75,6 +81,10 @@ impl Protocol for Fleet {
         let event = self.take_event()?;
         let hellos = if event == FleetEvent::Greeted { self.hellos().cloned().collect() } else { Vec::new() };
         Some((event, hellos))
+    }
+
+    fn is_lost(&self, agent: usize) -> bool {
+        self.is_lost(agent)
     }
 }
 
@@ -135,5 +145,9 @@ impl Protocol for RemoteObserver {
 
     fn take_event(&mut self) -> Option<ObserverEvent> {
         self.take_event()
+    }
+
+    fn is_lost(&self, _: usize) -> bool {
+        self.is_lost()
     }
 }

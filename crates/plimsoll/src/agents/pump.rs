@@ -1,29 +1,39 @@
 //! Carries the streams of agents: one thread that owns the protocol, and for each agent one that reads and one that writes, so
 //! that an agent that stalls holds up no other, and heartbeats go on whatever else the program does.
 
-use crate::agents::launcher::{Carrier, Launcher, Stream};
+use crate::agents::launcher::{Carrier, END_NS, Launcher, Stream};
 use crate::agents::protocol::Protocol;
 use crate::lock::hold;
 use clock::monotonic_ns;
 use std::io::{Read, Write};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
 const READ_BYTES: usize = 64 << 10;
+/// Pieces of an agent that may wait for the protocol: one that never stops takes no memory, nor the time of the others.
+const PIECES_MAX: usize = 16;
 /// Longest sleep, so that a clock that was stopped is noticed.
 const SLEEP_MAX_NS: u64 = 500_000_000;
 
 /// Something for the thread that owns the protocol.
 enum Input<O> {
-    /// The agent's own bytes follow; bytes for it go here, and its stream ends when it is dropped.
-    Attached(usize, Sender<Vec<u8>>, Arc<dyn Carrier>),
+    /// The agent's own bytes follow.
+    Attached(usize, End),
     /// With the instant at which they were read; ns.
     Bytes(usize, Vec<u8>, u64),
     Ended(usize, String),
     Order(O),
     Quit,
+}
+
+/// Our end of an agent's stream, which ends when it is dropped.
+struct End {
+    writer: Sender<Vec<u8>>,
+    /// Makes room for a piece of the agent when one is received.
+    pieces: Receiver<()>,
+    carrier: Arc<dyn Carrier>,
 }
 
 /// All agents; their streams end with it.
@@ -99,10 +109,14 @@ fn carry<O>(agent: usize, stream: Stream, to: &Sender<Input<O>>) -> String {
     if let Err(error) = Builder::new().name(format!("to-agent-{agent}")).spawn(write) {
         return format!("cannot start a thread: {error}");
     }
-    let mut is_wanted = to.send(Input::Attached(agent, sender, Arc::clone(&carrier))).is_ok();
+    let (piece, pieces) = sync_channel(PIECES_MAX);
+    let end = End { writer: sender, pieces, carrier: Arc::clone(&carrier) };
+    let mut is_wanted = to.send(Input::Attached(agent, end)).is_ok();
     let mut buffer = vec![0; READ_BYTES];
     while let (true, Ok(n @ 1..)) = (is_wanted, from.read(&mut buffer)) {
-        is_wanted = to.send(Input::Bytes(agent, buffer[..n].to_vec(), monotonic_ns())).is_ok();
+        let bytes = Input::Bytes(agent, buffer[..n].to_vec(), monotonic_ns());
+        // Waits while there are too many.
+        is_wanted = piece.send(()).is_ok() && to.send(bytes).is_ok();
     }
     drop(from);
     carrier.why()
@@ -116,18 +130,22 @@ fn pump<P: Protocol>(
     out: &Sender<P::Event>,
     at_once: &dyn Fn(&P::Event),
 ) {
-    let mut writers: Vec<Option<Sender<Vec<u8>>>> = (0..agents).map(|_| None).collect();
+    let mut ends: Vec<Option<End>> = (0..agents).map(|_| None).collect();
     let mut carriers: Vec<Arc<dyn Carrier>> = Vec::new();
     loop {
         let wait_ns = protocol.deadline_ns().saturating_sub(monotonic_ns()).min(SLEEP_MAX_NS);
         match inbox.recv_timeout(Duration::from_nanos(wait_ns)) {
-            Ok(Input::Attached(agent, writer, carrier)) => {
-                writers[agent] = Some(writer);
-                carriers.push(carrier);
+            Ok(Input::Attached(agent, end)) => {
+                carriers.push(Arc::clone(&end.carrier));
+                ends[agent] = Some(end);
                 protocol.attach(agent, monotonic_ns());
             }
             Ok(Input::Bytes(agent, bytes, received_ns)) => {
-                protocol.on_bytes(agent, &bytes, received_ns, monotonic_ns())
+                protocol.on_bytes(agent, &bytes, received_ns, monotonic_ns());
+                if let Some(end) = &ends[agent] {
+                    // The sign of a piece comes before it.
+                    let _ = end.pieces.try_recv();
+                }
             }
             Ok(Input::Ended(agent, why)) => protocol.on_end(agent, &why, monotonic_ns()),
             Ok(Input::Order(order)) => protocol.on_order(order, monotonic_ns()),
@@ -135,11 +153,15 @@ fn pump<P: Protocol>(
             Err(RecvTimeoutError::Timeout) => {}
         }
         protocol.on_time(monotonic_ns());
-        for (agent, writer) in writers.iter().enumerate() {
+        for (agent, end) in ends.iter_mut().enumerate() {
             let bytes = protocol.take_output(agent);
-            if let Some(writer) = writer.as_ref().filter(|_| !bytes.is_empty()) {
+            if let Some(end) = end.as_ref().filter(|_| !bytes.is_empty()) {
                 // A writer that has ended is told by its reader.
-                let _ = writer.send(bytes);
+                let _ = end.writer.send(bytes);
+            }
+            if protocol.is_lost(agent) {
+                // Its load would go on, and is counted nowhere.
+                end.take().into_iter().for_each(cut_off);
             }
         }
         while let Some(event) = protocol.take_event() {
@@ -150,8 +172,19 @@ fn pump<P: Protocol>(
         }
     }
     // Their streams close, and the agents end.
-    drop(writers);
-    for carrier in carriers {
-        carrier.end();
-    }
+    drop(ends);
+    let until_ns = monotonic_ns().saturating_add(END_NS);
+    carriers.iter().for_each(|carrier| carrier.end(until_ns));
 }
+
+/// Ends the stream of an agent while the others go on.
+fn cut_off(end: End) {
+    let End { writer, carrier, .. } = end;
+    drop(writer);
+    let wait = move || carrier.end(monotonic_ns().saturating_add(END_NS));
+    // Without a thread it ends with all others.
+    let _ = Builder::new().name("end-agent".into()).spawn(wait);
+}
+
+#[cfg(test)]
+mod tests;

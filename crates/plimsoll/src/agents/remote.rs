@@ -1,7 +1,7 @@
 //! Loads on all agents, one after the other, each told as the events of one: what `engine::run` does on this machine.
 
 use crate::agents::identity::identity;
-use crate::agents::launcher::{Launcher, START_NS};
+use crate::agents::launcher::Launcher;
 use crate::agents::protocol::LoadOrder;
 use crate::agents::pump::Pump;
 use crate::exit::{CommandError, Exit};
@@ -13,9 +13,8 @@ use agent::segment::{Part, divide};
 use agent::{Fleet, FleetError, FleetEvent, Hello, OnLoss};
 use clock::{Clock, monotonic_ns, wall_clock};
 use engine::run::Control;
-use model::{Event, LostAgent, NS_PER_S, Plan, human};
+use model::{Address, Event, LostAgent, NS_PER_S, Plan, human};
 use std::collections::BTreeSet;
-use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -47,6 +46,7 @@ impl Agents {
         let until_ns = monotonic_ns().saturating_add(launcher.timeout_ns());
         let fleet = Fleet::new(launcher.names(), own.clone(), on_loss);
         let pump = Pump::start(Arc::clone(&launcher), fleet, |_| ()).map_err(no_thread)?;
+        let mut has_given_up = false;
         loop {
             progress.say(&launcher.state());
             let event = pump.event(LOOK_UP);
@@ -62,8 +62,9 @@ impl Agents {
             if stop.load(Ordering::Relaxed) {
                 return Err(CommandError::interrupted());
             }
-            if monotonic_ns() > until_ns {
-                return Err(not_there());
+            if monotonic_ns() > until_ns && !std::mem::replace(&mut has_given_up, true) {
+                // Who is missing is told as what fails otherwise.
+                pump.order(LoadOrder::GiveUp);
             }
         }
     }
@@ -80,15 +81,8 @@ impl Agents {
     }
 
     /// Refuses a target that means another machine to each agent.
-    pub(crate) fn check_target(&self, address: Option<SocketAddr>) -> Result<(), CommandError> {
-        let is_elsewhere = self.hellos.iter().any(|hello| hello.boot_id != self.own.boot_id);
-        match address.filter(|address| address.ip().is_loopback() && is_elsewhere) {
-            Some(address) => Err(CommandError::usage(format!(
-                "{address} is each machine's own: agents on other machines would load themselves; write an address that they \
-                 reach"
-            ))),
-            None => Ok(()),
-        }
+    pub(crate) fn check_target(&self, address: &Address) -> Result<(), CommandError> {
+        may_load(address, self.hellos.iter().any(|hello| hello.boot_id != self.own.boot_id))
     }
 
     /// The load threads of each: as many as asked for, else one a CPU.
@@ -194,6 +188,18 @@ impl Agents {
     }
 }
 
+/// Fails where a target means another machine to each agent, if any of them is on another one.
+fn may_load(address: &Address, is_any_elsewhere: bool) -> Result<(), CommandError> {
+    let is_own = address.tcp().is_none_or(|address| address.ip().is_loopback());
+    match is_own && is_any_elsewhere {
+        true => Err(CommandError::usage(format!(
+            "{address} is each machine's own: agents on other machines would load themselves; write an address that they \
+             reach"
+        ))),
+        false => Ok(()),
+    }
+}
+
 /// That an agent was lost, and what that means for the result.
 pub(crate) fn lost_error(lost: &LostAgent, on_loss: OnLoss, meaning: &str) -> CommandError {
     let LostAgent { name, at_ns, why } = lost;
@@ -213,12 +219,6 @@ pub(crate) fn no_thread(error: std::io::Error) -> CommandError {
     CommandError::usage(format!("cannot start a thread: {error}"))
 }
 
-/// That agents have not said hello in time.
-pub(crate) fn not_there() -> CommandError {
-    let s = START_NS / NS_PER_S;
-    CommandError::usage(format!("not all agents were there within {s} s; see whether they can be reached"))
-}
-
 /// That not each agent has a connection, in a load that `flag` sets.
 pub(crate) fn too_few(flag: &str, connections: u32, agents: usize) -> CommandError {
     CommandError::usage(format!(
@@ -232,5 +232,21 @@ pub(crate) fn command_error(error: FleetError) -> CommandError {
         FleetError::Stopped => CommandError::interrupted(),
         FleetError::Agent { is_target: true, .. } => CommandError::target(error),
         FleetError::Agent { is_target: false, .. } | FleetError::Lost { .. } => CommandError::usage(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn agents_on_other_machines_are_not_sent_to_a_socket_of_their_own() {
+        for own in ["unix:/run/php/php-fpm.sock", "127.0.0.1:80", "[::1]:80"] {
+            let address: Address = own.parse().expect("an address");
+            let message = may_load(&address, true).expect_err("it is each machine's own").message;
+            assert!(message.contains(own) && message.contains("agents on other machines"), "{message}");
+            assert!(may_load(&address, false).is_ok(), "all are on this machine");
+        }
+        assert!(may_load(&"192.0.2.1:80".parse().expect("an address"), true).is_ok());
     }
 }

@@ -14,6 +14,7 @@ use clock::{Clock, monotonic_ns};
 use engine::run::{Control, RunError};
 use model::{Event, Plan, Segment};
 use std::io::{ErrorKind, Read, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -233,8 +234,33 @@ fn put_on(
         }
         event => sink(event),
     };
-    engine::run::run(plan, control, &mut ready)
-        .map_err(|error| (matches!(error, RunError::NoConnection { .. }), error.to_string()))
+    whole(|sink| engine::run::run(plan, control, sink), &mut ready)
+}
+
+/// Tells the events of a load that `run` carries out. Its end is told once all is well: a load thread that panics is noticed
+/// last, and what it has left out must not pass for a whole result.
+fn whole(
+    run: impl FnOnce(&mut dyn FnMut(Event)) -> Result<(), RunError>,
+    tell: &mut dyn FnMut(Event),
+) -> Result<(), (bool, String)> {
+    let mut ended = None;
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
+        run(&mut |event: Event| match event {
+            Event::Ended { .. } => ended = Some(event),
+            event => tell(event),
+        })
+    }));
+    match outcome {
+        Ok(Ok(())) => {
+            ended.into_iter().for_each(tell);
+            Ok(())
+        }
+        Ok(Err(error)) => Err((matches!(error, RunError::NoConnection { .. }), error.to_string())),
+        Err(_) => Err((
+            false,
+            "its load has panicked, which is a fault of plimsoll: see what the agent has printed".to_owned(),
+        )),
+    }
 }
 
 /// What is to be said of an event. Once the connections are open it waits for the start.
@@ -280,5 +306,40 @@ fn write(mut into: impl Write, output: &Receiver<Vec<u8>>, to: &Sender<Input>) {
             return;
         }
         let _ = to.send(Input::Written);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many events of a load are told, and what comes of it.
+    fn told(run: impl FnOnce(&mut dyn FnMut(Event)) -> Result<(), RunError>) -> (usize, Result<(), (bool, String)>) {
+        let mut told = 0;
+        let outcome = whole(run, &mut |_| told += 1);
+        (told, outcome)
+    }
+
+    const WARMED: Event = Event::Warmed { at_ns: 1, settled: true };
+    const ENDED: Event = Event::Ended { at_ns: 2, interrupted: false };
+
+    #[test]
+    fn a_load_thread_that_has_panicked_is_no_whole_result() {
+        let (told_of_panic, outcome) = told(|sink| {
+            [WARMED, ENDED].into_iter().for_each(sink);
+            panic!("on purpose: as engine::run::run does when it joins a thread that has panicked");
+        });
+        assert_eq!(told_of_panic, 1, "not that it has ended");
+        assert!(outcome.is_err_and(|(is_target, why)| !is_target && why.contains("panicked")));
+        let (told_of_error, outcome) = told(|sink| {
+            sink(WARMED);
+            Err(RunError::NoConnection { requested: 1, failure: None })
+        });
+        assert!(told_of_error == 1 && outcome.is_err_and(|(is_target, _)| is_target));
+        let all = told(|sink| {
+            [WARMED, ENDED].into_iter().for_each(sink);
+            Ok(())
+        });
+        assert_eq!(all, (2, Ok(())));
     }
 }

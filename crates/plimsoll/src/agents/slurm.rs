@@ -116,7 +116,8 @@ fn words(options: &SlurmOptions, address: &str, program: PathBuf) -> Vec<String>
         "--kill-on-bad-exit=0".into(),
         "--input=none".into(),
         "--job-name=plimsoll".into(),
-        "--export=ALL".into(),
+        // What else stands in the environment, credentials too, stays here.
+        format!("--export=PATH,{TOKEN_VARIABLE}"),
         format!("--nodes={agents}"),
         format!("--ntasks={agents}"),
         "--ntasks-per-node=1".into(),
@@ -129,7 +130,7 @@ impl Srun {
     fn start(options: &SlurmOptions, address: &str, program: PathBuf) -> Result<Self, CommandError> {
         let words = words(options, address, program);
         let mut command = Command::new(&words[0]);
-        command.args(&words[1..]).env(TOKEN_VARIABLE, options.meeting.token.secret());
+        command.args(&words[1..]).env(TOKEN_VARIABLE, options.meeting.token.token()?.secret());
         // ^C is for this program, which then ends the agents in good order.
         command.process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let wrong = |error: std::io::Error| {
@@ -222,22 +223,25 @@ fn last_line(said: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agents::connect::token::Token;
+    use crate::agents::connect::token::{Token, TokenSource};
 
     #[test]
     fn srun_is_told_to_start_at_once_or_not_and_nothing_secret() {
+        let token = Token::random().expect("a token");
+        let secret = token.secret().to_owned();
         let meeting = Meeting {
             agents: 3,
             listen: "127.0.0.1:0".parse().expect("an address"),
             wait: model::Duration { ns: 4_500_000_000 },
-            token: Token::random().expect("a token"),
+            token: TokenSource::Known(token),
             token_file: None,
         };
-        let secret = meeting.token.secret().to_owned();
         let options = SlurmOptions { meeting, srun: vec!["srun".into(), "-p".into(), "load".into()] };
         let words = words(&options, "10.0.0.1:7000", "/opt/plimsoll".into());
         assert_eq!(words[..4], ["srun", "-p", "load", "--immediate=3"]);
         assert_eq!(words[words.len() - 4..], ["/opt/plimsoll", "agent", "--connect", "10.0.0.1:7000"]);
+        let exports: Vec<_> = words.iter().filter(|word| word.starts_with("--export")).collect();
+        assert_eq!(exports, ["--export=PATH,PLIMSOLL_TOKEN"], "the rest of the environment is nobody's business there");
         assert!(words.contains(&"--nodes=3".to_owned()) && !words.iter().any(|word| word.contains(&secret)));
     }
 

@@ -2,11 +2,13 @@
 
 use crate::agents::host::Host;
 use crate::agents::identity::OWN_PROGRAM;
-use crate::agents::launcher::Carrier;
+use crate::agents::launcher::{Carrier, END_NS};
 use crate::agents::said::Said;
 use crate::agents::script::{self, MARK, Word};
 use crate::exit::CommandError;
 use crate::lock::hold;
+use clock::monotonic_ns;
+use rustix::process::{Pid, Signal, kill_process_group};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
@@ -35,8 +37,7 @@ const BEFORE_MAX: u64 = 64 << 10;
 const SAID_MAX: usize = 4 << 10;
 /// What ssh itself returns when there is no connection.
 const SSH_FAILED: i32 = 255;
-/// How long ssh may take to end once its stream has.
-const END_TRIES: u32 = 100;
+/// How often ssh is looked at that is to end.
 const END_PAUSE: Duration = Duration::from_millis(20);
 
 /// The command that reaches other machines, in words.
@@ -104,6 +105,16 @@ impl Ssh {
 }
 
 impl Connection {
+    /// Ends an ssh that has not got through, with what it has started.
+    pub(crate) fn kill(&self) {
+        let mut child = hold(&self.child);
+        // It leads a group of its own and was not waited for yet: the number is its.
+        if let Ok(None) = child.try_wait() {
+            let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
+            let _ = child.wait();
+        }
+    }
+
     /// Sends the program if it is wanted, and returns when the agent's own bytes follow.
     pub(crate) fn begin(&self, to: &mut ChildStdin, from: &mut BufReader<ChildStdout>) -> Result<(), Option<String>> {
         match next_word(from)? {
@@ -123,12 +134,12 @@ impl Connection {
 }
 
 impl Carrier for Connection {
-    fn end(&self) {
-        end(&self.child);
+    fn end(&self, until_ns: u64) {
+        end(&self.child, until_ns);
     }
 
     fn why(&self) -> String {
-        let status = end(&self.child);
+        let status = end(&self.child, monotonic_ns().saturating_add(END_NS));
         let said = hold(&self.said).take().and_then(|said| said.join().ok()).unwrap_or_default();
         let said = said.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
         let said = said.trim_end_matches('.');
@@ -145,15 +156,18 @@ impl Carrier for Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        end(&self.child);
+        end(&self.child, monotonic_ns().saturating_add(END_NS));
     }
 }
 
-/// Waits a moment for a process whose streams are closed, then ends it.
-fn end(child: &Mutex<Child>) -> Option<ExitStatus> {
-    for _ in 0..END_TRIES {
+/// Waits for a process whose streams are closed, until an instant, and ends it; ns.
+fn end(child: &Mutex<Child>, until_ns: u64) -> Option<ExitStatus> {
+    loop {
         if let Ok(Some(status)) = hold(child).try_wait() {
             return Some(status);
+        }
+        if monotonic_ns() >= until_ns {
+            break;
         }
         std::thread::sleep(END_PAUSE);
     }

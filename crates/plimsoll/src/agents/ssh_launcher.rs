@@ -3,11 +3,12 @@
 use crate::agents::host::Host;
 use crate::agents::identity::{OWN_PROGRAM, identity};
 use crate::agents::launcher::{Carrier, Launcher, Stream};
-use crate::agents::ssh::{Program, Ssh};
+use crate::agents::ssh::{Connection, Program, Ssh};
 use crate::exit::CommandError;
 use crate::lock::hold;
 use model::human;
 use std::io::BufReader;
+use std::process::{ChildStdin, ChildStdout};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -26,6 +27,8 @@ pub(crate) struct SshLauncher {
     ssh: Ssh,
     program: Program,
     slots: Slots,
+    /// Those that have not got through; none once nobody waits for them any more.
+    starting: Mutex<Option<Vec<Arc<Connection>>>>,
 }
 
 /// Bounds the number of handshakes.
@@ -53,7 +56,13 @@ impl Slots {
 impl SshLauncher {
     /// One that sends this program to each host, unless it is there.
     pub(crate) fn new(hosts: Vec<Host>, ssh: Ssh) -> Result<Self, CommandError> {
-        Ok(Self { hosts, ssh, program: own_program()?, slots: Slots::default() })
+        Ok(Self {
+            hosts,
+            ssh,
+            program: own_program()?,
+            slots: Slots::default(),
+            starting: Mutex::new(Some(Vec::new())),
+        })
     }
 }
 
@@ -76,7 +85,7 @@ impl Launcher for SshLauncher {
 
     fn connect(&self, agent: usize) -> Result<Stream, String> {
         for left in (0..CONNECT_TRIES).rev() {
-            match self.slots.with(|| connect(&self.ssh, &self.hosts[agent], &self.program)) {
+            match self.slots.with(|| self.begin(agent)) {
                 Err(why) if left > 0 && DROPPED.iter().any(|text| why.contains(text)) => {
                     std::thread::sleep(CONNECT_PAUSE);
                 }
@@ -85,17 +94,75 @@ impl Launcher for SshLauncher {
         }
         Err(String::new())
     }
+
+    fn close(&self) {
+        // Who hangs while it starts reads nothing, so that the end of its streams does not end it.
+        let starting = hold(&self.starting).take();
+        starting.into_iter().flatten().for_each(|connection| connection.kill());
+    }
 }
 
-fn connect(ssh: &Ssh, host: &Host, program: &Program) -> Result<Stream, String> {
-    let (connection, mut stdin, stdout) = ssh.connect(host, program)?;
-    let mut stdout = BufReader::with_capacity(READ_BYTES, stdout);
-    match connection.begin(&mut stdin, &mut stdout) {
-        Ok(()) => Ok(Stream { from: Box::new(stdout), to: Box::new(stdin), carrier: Arc::new(connection) }),
-        Err(why) => {
-            drop((stdin, stdout));
-            let ended = connection.why();
-            Err(why.unwrap_or(ended))
+impl Drop for SshLauncher {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl SshLauncher {
+    /// One attempt.
+    fn begin(&self, agent: usize) -> Result<Stream, String> {
+        let (connection, mut stdin, stdout) = self.start(agent)?;
+        let mut stdout = BufReader::with_capacity(READ_BYTES, stdout);
+        let begun = connection.begin(&mut stdin, &mut stdout);
+        if let Some(starting) = &mut *hold(&self.starting) {
+            starting.retain(|other| !Arc::ptr_eq(other, &connection));
         }
+        match begun {
+            Ok(()) => Ok(Stream { from: Box::new(stdout), to: Box::new(stdin), carrier: connection }),
+            Err(why) => {
+                drop((stdin, stdout));
+                let ended = connection.why();
+                Err(why.unwrap_or(ended))
+            }
+        }
+    }
+
+    /// Starts ssh, which is ended with the others that start.
+    fn start(&self, agent: usize) -> Result<(Arc<Connection>, ChildStdin, ChildStdout), String> {
+        // Held until it is among them, so that none is forgotten.
+        let mut starting = hold(&self.starting);
+        let starting = starting.as_mut().ok_or("nobody waits for it any more")?;
+        let (connection, stdin, stdout) = self.ssh.connect(&self.hosts[agent], &self.program)?;
+        let connection = Arc::new(connection);
+        starting.push(Arc::clone(&connection));
+        Ok((connection, stdin, stdout))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clock::monotonic_ns;
+    use model::NS_PER_S;
+
+    #[test]
+    fn an_ssh_that_hangs_while_it_starts_ends_when_nobody_waits_for_it_any_more() {
+        let host = Host { destination: "h".into(), port: None };
+        let ssh = Ssh::new(Some("sh -c 'sleep 60; true'")).unwrap_or_else(|error| panic!("{}", error.message));
+        let launcher = Arc::new(SshLauncher::new(vec![host], ssh).unwrap_or_else(|error| panic!("{}", error.message)));
+        let started_ns = monotonic_ns();
+        let connecting = Arc::clone(&launcher);
+        let thread = std::thread::spawn(move || connecting.connect(0).map(drop));
+        while hold(&launcher.starting).as_ref().is_some_and(Vec::is_empty) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        launcher.close();
+        let why = thread.join().expect("no panic").expect_err("it hangs");
+        assert_eq!(why, "ssh was killed");
+        assert!(
+            monotonic_ns() < started_ns + 30 * NS_PER_S,
+            "its streams end with it, also those of what it has started"
+        );
+        assert_eq!(launcher.connect(0).map(drop), Err("nobody waits for it any more".into()));
     }
 }

@@ -23,6 +23,17 @@ pub(crate) enum AgentsFrom<'a> {
     Share(&'a SessionAgents),
 }
 
+impl AgentsFrom<'_> {
+    /// True if the load comes from other machines, and no agent observes the server.
+    pub(super) fn are_for_load_alone(&self) -> bool {
+        match self {
+            Self::None => false,
+            Self::Start(Machines { clients, server }) => clients.is_some() && server.is_none(),
+            Self::Share(others) => others.load.is_some() && others.server.is_none(),
+        }
+    }
+}
+
 /// The agents; they end with the last session that has them.
 #[derive(Clone, Default)]
 pub(crate) struct SessionAgents {
@@ -63,7 +74,7 @@ impl SessionAgents {
     /// The same agents for a session with another target.
     fn for_another(&self, address: &Address, stop: &AtomicBool) -> Result<Self, CommandError> {
         if let Some(agents) = &self.load {
-            agents.check_target(address.tcp())?;
+            agents.check_target(address)?;
         }
         let server = self.server.as_ref().map(|server| server.another(address, stop)).transpose()?;
         Ok(Self { load: self.load.clone(), server, bandwidth: self.bandwidth.clone() })
@@ -100,7 +111,7 @@ fn start_agents(
         progress.needed(&text);
     }
     let agents = Agents::start(launcher, remote.on_loss, stop, progress)?;
-    agents.check_target(address.tcp())?;
+    agents.check_target(address)?;
     agents.warnings().iter().for_each(|warning| progress.line(&format!("warning: {warning}")));
     Ok(agents)
 }

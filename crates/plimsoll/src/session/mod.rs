@@ -32,8 +32,8 @@ use evidence::EvidenceBuilder;
 use judge::check::Machine;
 use judge::limiter::speeds;
 use model::{
-    Address, Begun, Change, CheckState, DuetSet, Environment, Event, LimiterContext, Load, Measurement, NOT_OBSERVED,
-    NS_PER_S, Numbering, Plan, Probe, Redacted, Sample, SessionEvent, Stop, Warmup,
+    ALL_ELSEWHERE, Address, Begun, Change, CheckState, DuetSet, Environment, Event, LimiterContext, Load, Measurement,
+    NOT_OBSERVED, NS_PER_S, Numbering, Plan, Probe, Redacted, Sample, SessionEvent, Stop, Warmup,
 };
 use observe::TakenFingerprint;
 use observers::Observers;
@@ -146,6 +146,9 @@ impl Session {
         let started = clock::wall_clock();
         let token = token(&started);
         let (address, probe) = sut.probe(&mut settings, &token, &stop, &progress)?;
+        if options.agents.are_for_load_alone() && !is_local(&address) {
+            selectors.may_name_processes(&address)?;
+        }
         let agents = SessionAgents::new(options.agents, &address, &stop, &progress)?;
         let is_here = agents.server.is_none() && is_local(&address);
         let watched = watched(&sut, &address, is_here, &selectors);
@@ -370,7 +373,8 @@ impl Session {
     ) -> Result<EvidenceBuilder, CommandError> {
         self.loads += 1;
         self.progress.begin(label, plan);
-        let server_watch = self.agents.server.as_ref().map(|there| there.watch(control)).transpose()?;
+        let is_load_here = self.agents.load.is_none();
+        let server_watch = self.agents.server.as_ref().map(|there| there.watch(control, is_load_here)).transpose()?;
         let mut beside = Observers { server_watch, ..beside };
         let generator = match &self.agents.load {
             None => Generator::Here,
@@ -382,16 +386,20 @@ impl Session {
     /// What looks on while the load runs.
     fn beside<'a>(&self, partner: Option<&'a Partner>, control: &Control) -> Observers<'a> {
         let (server_watch, sampling, backlog) = (None, None, None);
-        let is_watched = self.is_observed && (self.agents.load.is_none() || self.is_server_here());
+        let has_part = self.agents.load.is_none() || self.is_server_here() || self.selectors.server.is_some();
+        let is_watched = self.is_observed && has_part;
         let watch = if is_watched {
             let neighbours = partner.map_or_else(Vec::new, |partner| partner.neighbours.clone());
             Watch::new(&Watched { neighbours, ..self.watched() }, control, &self.quota)
         } else {
-            Watch::off(if self.agents.server.is_some() { LOAD_ELSEWHERE } else { NOT_OBSERVED })
+            Watch::off(match (self.is_observed, &self.agents.server) {
+                (false, _) => NOT_OBSERVED,
+                (true, Some(_)) => LOAD_ELSEWHERE,
+                (true, None) => ALL_ELSEWHERE,
+            })
         };
         let own = self.sut.status_pages();
-        let are_read = is_watched || self.agents.server.is_some();
-        let pages = own.iter().chain(&self.selectors.status).filter(|_| are_read);
+        let pages = own.iter().chain(&self.selectors.status).filter(|_| self.is_observed);
         let pages = StatusPages::watch(pages, &control.clock);
         Observers { watch, server_watch, pages, sampling, backlog, partner }
     }

@@ -5,15 +5,16 @@
 
 use crate::agents::host::Host;
 use crate::agents::identity::identity;
-use crate::agents::launcher::START_NS;
+use crate::agents::launcher::{START_NS, not_there};
 use crate::agents::protocol::ObserverOrder;
 use crate::agents::pump::Pump;
-use crate::agents::remote::{LOOK_UP, command_error, lost_error, no_thread, not_there};
+use crate::agents::remote::{LOOK_UP, command_error, lost_error, no_thread};
 use crate::agents::ssh::Ssh;
 use crate::agents::ssh_launcher::SshLauncher;
 use crate::exit::CommandError;
 use crate::lock::hold;
 use crate::output::printer;
+use crate::session::watch::starts_with;
 use agent::bandwidth::{PROBE_ANSWER_NS, ProbeServed, ServeProbe};
 use agent::limits::{LOST_NS, OBSERVE_NS};
 use agent::{FleetError, Hello, ObserveMessage, ObservedHost, ObserverEvent, OnLoss, RemoteObserver};
@@ -115,7 +116,8 @@ impl ServerHost {
 
     fn greeted(&self, stop: &AtomicBool) -> Result<Hello, CommandError> {
         let greeting = |event| if let ObserverEvent::Greeted(hello) = event { Some(hello) } else { None };
-        self.wait(START_NS, stop, greeting)?.ok_or_else(not_there)
+        let missing = || CommandError::usage(format!("agent {}: {}", self.name, not_there()));
+        self.wait(START_NS, stop, greeting)?.ok_or_else(missing)
     }
 
     /// Has it find a server, before any load.
@@ -258,13 +260,13 @@ impl ObservedThere {
     }
 
     /// Has it find the processes of now, and compares clocks anew, before a load that `control` acts on.
-    pub(crate) fn watch(&self, control: &Control) -> Result<ServerWatch<'_>, CommandError> {
+    pub(crate) fn watch(&self, control: &Control, is_load_here: bool) -> Result<ServerWatch<'_>, CommandError> {
         let host = &*self.host;
         *hold(&host.stop_load) = Some(Arc::clone(&control.enough));
         host.pump.order(ObserverOrder::Observe(self.whom.clone()));
         host.ready(&control.stop)?;
         let clock = Arc::clone(&control.clock);
-        Ok(ServerWatch { host, clock, begun_ns: None, awaited: 0, come: Vec::new() })
+        Ok(ServerWatch { host, clock, is_load_here, begun_ns: None, awaited: 0, come: Vec::new() })
     }
 }
 
@@ -282,6 +284,8 @@ pub(crate) struct ServerWatch<'a> {
     host: &'a ServerHost,
     /// The load's, once it has begun.
     clock: Arc<OnceLock<Clock>>,
+    /// True if the load comes from this machine.
+    is_load_here: bool,
     /// From when on samples count; ns.
     begun_ns: Option<u64>,
     /// Samples on their way.
@@ -291,9 +295,9 @@ pub(crate) struct ServerWatch<'a> {
 }
 
 impl ServerWatch<'_> {
-    /// Starts once the connections are open, and returns when samples count.
+    /// Starts with the load, and returns when samples count.
     pub(crate) fn start_after(&mut self, event: &Event) {
-        if matches!(event, Event::Connected { .. }) {
+        if starts_with(event, self.is_load_here) {
             self.host.pump.order(ObserverOrder::Begin);
             self.take(LOST_NS, |watch| watch.begun_ns.is_some());
         }

@@ -90,8 +90,8 @@ pub(crate) struct Sampler {
 
 impl Sampler {
     /// The first sample, from which the others count.
-    pub(crate) fn begin(&mut self) {
-        self.observer.start(0);
+    pub(crate) fn begin(&mut self, now_ns: u64) {
+        self.observer.start(now_ns);
         self.observer.watch_states(CLOCKS);
     }
 
@@ -144,16 +144,16 @@ impl Watch {
         Self::Off { unsaid: Some(why) }
     }
 
-    /// Starts once the connections are open: the next thing the engine does is to start the clock of the load.
+    /// Starts when the load does.
     pub(crate) fn start_after(&mut self, event: &Event) {
-        let (
-            Event::Connected { .. },
-            Self::On { sampler, clock, marks, pending, quota_at_begin_ns, keeps_account, .. },
-        ) = (event, self)
-        else {
+        let Self::On { sampler, clock, marks, pending, quota_at_begin_ns, is_load_here, keeps_account } = self else {
             return;
         };
-        sampler.begin();
+        if !starts_with(event, *is_load_here) {
+            return;
+        }
+        // The clock of a load of this machine starts next.
+        sampler.begin(clock.get().map_or(0, Clock::now_ns));
         if !*keeps_account {
             return;
         }
@@ -183,6 +183,16 @@ impl Watch {
             }
         };
         Some(Event::Observed(Box::new(sample)))
+    }
+}
+
+/// True if a load starts with this event: that of this machine once the connections are open; agents compare their clocks then,
+/// and agree on the start.
+pub(crate) const fn starts_with(event: &Event, is_load_here: bool) -> bool {
+    match event {
+        Event::Connected { .. } => is_load_here,
+        Event::AgentsStarted { .. } => !is_load_here,
+        _ => false,
     }
 }
 
@@ -243,6 +253,15 @@ pub(crate) fn distinct(all: impl Iterator<Item = ProcessSelector>) -> Vec<Proces
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Clocks are compared for a second and more between both, which the first sample had in it.
+    #[test]
+    fn samples_begin_when_agents_have_started_and_not_when_they_are_connected() {
+        let connected = Event::Connected { requested: 1, established: 1, took_ns: 1, tls: None };
+        let started = Event::AgentsStarted { agents: Vec::new() };
+        let begins = |is_load_here| [&connected, &started].map(|event| starts_with(event, is_load_here));
+        assert_eq!([begins(true), begins(false)], [[true, false], [false, true]]);
+    }
 
     #[test]
     fn what_is_asked_for_twice_is_watched_once() {

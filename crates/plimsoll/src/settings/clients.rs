@@ -1,7 +1,7 @@
 //! Where the load comes from, and where the server is observed: this machine, or others.
 
 use crate::agents::connect::launcher::{self as connect, Meeting};
-use crate::agents::connect::token::{TOKEN_VARIABLE, Token};
+use crate::agents::connect::token::{TOKEN_VARIABLE, Token, TokenSource};
 use crate::agents::host::Host;
 use crate::agents::remote::{AGREE_NS, too_few};
 use crate::agents::slurm::{self, SlurmOptions};
@@ -68,23 +68,17 @@ fn remote(
     Ok(Some(RemoteOptions { source, on_loss: on_loss(args) }))
 }
 
-/// How many agents generate the load; 0: this machine does. What cannot be read counts once, and is refused elsewhere.
-pub(crate) fn agents(args: &ClientArgs) -> u32 {
-    let number = |text: &str| called(text)?.1.parse().ok().filter(|n| (1..=AGENTS_MAX).contains(n));
-    args.client.iter().map(|text| number(text).unwrap_or(1) as u32).sum()
+/// Number of agents of `--client`; none without it.
+pub(crate) fn agents(args: &ClientArgs) -> Result<usize, CommandError> {
+    Ok(started_by_others(args)?.map_or(args.client.len(), |(_, agents)| agents))
 }
 
-/// The scheme of agents that connect, and what follows it.
-fn called(text: &str) -> Option<(&'static str, &str)> {
-    [connect::SCHEME, slurm::SCHEME].into_iter().find_map(|scheme| Some((scheme, text.strip_prefix(scheme)?)))
-}
-
-/// How the agents of `--client` are started.
-fn source(args: &ClientArgs) -> Result<Source, CommandError> {
-    let Some((scheme, number)) = args.client.iter().find_map(|text| called(text)) else {
-        refuse_meeting(args)?;
-        return Ok(Source::Ssh(Host::list(&args.client)?, Ssh::new(args.ssh.as_deref())?));
-    };
+/// Scheme and number of agents that are not started through ssh; none if there are no such.
+fn started_by_others(args: &ClientArgs) -> Result<Option<(&'static str, usize)>, CommandError> {
+    let found = [connect::SCHEME, slurm::SCHEME]
+        .into_iter()
+        .find_map(|scheme| args.client.iter().find_map(|text| Some((scheme, text.strip_prefix(scheme)?))));
+    let Some((scheme, number)) = found else { return Ok(None) };
     let [_] = &args.client[..] else {
         return Err(CommandError::usage(format!("--client {scheme}N goes alone: N is the number of all agents")));
     };
@@ -94,13 +88,22 @@ fn source(args: &ClientArgs) -> Result<Source, CommandError> {
             "--client {shown} needs a number of agents from 1 to {AGENTS_MAX}; write for example {scheme}2"
         ))
     })?;
+    Ok(Some((scheme, agents)))
+}
+
+/// How the agents of `--client` are started.
+fn source(args: &ClientArgs) -> Result<Source, CommandError> {
+    let Some((scheme, agents)) = started_by_others(args)? else {
+        refuse_meeting(args)?;
+        return Ok(Source::Ssh(Host::list(&args.client)?, Ssh::new(args.ssh.as_deref())?));
+    };
     if scheme == slurm::SCHEME {
         return slurm(args, agents).map(Source::Slurm);
     }
     if args.srun.is_some() {
         return Err(CommandError::usage(format!("--srun is for --client {}N", slurm::SCHEME)));
     }
-    let token = Token::of_coordinator(args.token_file.as_deref())?.ok_or_else(|| {
+    let token = TokenSource::find(args.token_file.as_deref())?.ok_or_else(|| {
         CommandError::usage(format!(
             "--client {scheme}{agents} needs a secret that this program and its agents know: export \
              {TOKEN_VARIABLE}=$(openssl rand -hex 32), or write --token-file FILE, which is made"
@@ -122,12 +125,15 @@ fn slurm(args: &ClientArgs, agents: usize) -> Result<SlurmOptions, CommandError>
     let srun = shlex::split(text).filter(|words| !words.is_empty());
     let srun =
         srun.ok_or_else(|| CommandError::usage(format!("--srun {text:?} is no command: quotes do not match")))?;
-    let token = Token::of_coordinator(args.token_file.as_deref())?.map_or_else(Token::random, Ok)?;
+    let token = match TokenSource::find(args.token_file.as_deref())? {
+        Some(token) => token,
+        None => TokenSource::Known(Token::random()?),
+    };
     Ok(SlurmOptions { meeting: meeting(args, agents, listen, token), srun })
 }
 
 /// Where agents connect to.
-fn meeting(args: &ClientArgs, agents: usize, listen: SocketAddr, token: Token) -> Meeting {
+fn meeting(args: &ClientArgs, agents: usize, listen: SocketAddr, token: TokenSource) -> Meeting {
     Meeting { agents, listen, wait: args.agents_wait.unwrap_or(WAIT), token, token_file: args.token_file.clone() }
 }
 
@@ -188,19 +194,27 @@ pub(crate) const fn agree_ns(args: &ClientArgs) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::{Cli, Verb};
-    use clap::Parser;
+    use std::path::Path;
+
+    fn args(client: &[&str], token_file: Option<&Path>) -> ClientArgs {
+        let client = client.iter().map(ToString::to_string).collect();
+        ClientArgs { client, token_file: token_file.map(Path::to_path_buf), ..ClientArgs::default() }
+    }
 
     #[test]
-    fn agents_that_connect_count_as_those_of_ssh_do() {
-        let count = |words: &[&str]| {
-            let words = [&["plimsoll", "capacity", "http://127.0.0.1:1/"], words].concat();
-            let Verb::Capacity(args) = Cli::try_parse_from(words).unwrap().verb else { panic!("another verb") };
-            agents(&args.clients)
-        };
-        assert_eq!(count(&[]), 0);
-        assert_eq!(count(&["--client", "ssh://a,ssh://b", "--client", "ssh://c"]), 3);
-        assert_eq!((count(&["--client", "connect://5"]), count(&["--client", "slurm://3"])), (5, 3));
-        assert_eq!(count(&["--client", "connect://many"]), 1);
+    fn agents_that_one_flag_names_count_as_many() {
+        let count = |client: &[&str]| agents(&args(client, None)).map_err(|error| error.message);
+        assert_eq!([count(&[]), count(&["ssh://a", "ssh://b"])], [Ok(0), Ok(2)]);
+        assert_eq!([count(&["connect://3"]), count(&["slurm://5"])], [Ok(3), Ok(5)]);
+    }
+
+    #[test]
+    fn what_is_only_read_makes_no_token_file() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let path = directory.path().join("token");
+        let source = source(&args(&["connect://2"], Some(&path))).unwrap_or_else(|error| panic!("{}", error.message));
+        assert!(!path.exists(), "nobody is to connect yet");
+        let Source::Connect(meeting) = source else { panic!("another source") };
+        assert!(meeting.token.token().is_ok() && path.exists());
     }
 }

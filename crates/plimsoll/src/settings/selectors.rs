@@ -30,6 +30,18 @@ impl Selectors {
     pub(crate) fn of_pages(args: &ObserverArgs) -> Result<Self, CommandError> {
         Ok(Self { status: status(args)?, ..Self::default() })
     }
+
+    /// Fails where processes are named beside a server that is not on this machine, nor is the load.
+    pub(crate) fn may_name_processes(&self, address: &Address) -> Result<(), CommandError> {
+        match self.observe.first().filter(|_| self.server.is_none()) {
+            Some(named) => Err(CommandError::usage(format!(
+                "--observe {} is a process of this machine, and neither {address} nor the load of --client is on it; name \
+                 the server's machine by --server-host",
+                named.label()
+            ))),
+            None => Ok(()),
+        }
+    }
 }
 
 /// The server and the processes beside it, of this machine, by the texts of `--server` and `--observe`.
@@ -109,6 +121,19 @@ mod tests {
         assert!(matches!(target("t", "localhost:1").ok(), Some(ProcessSelector::Behind(Address::Tcp(_)))));
         assert_eq!(target("t", "pid:81").ok(), Some(ProcessSelector::Process(81)));
         assert_eq!(target("t", "kworker/0:1").ok(), Some(ProcessSelector::Name("kworker/0:1".into())));
+    }
+
+    #[test]
+    fn processes_beside_a_server_of_another_machine_are_not_ignored_in_silence() {
+        let process = || ProcessSelector::parse("nginx").expect("a name");
+        let address = "192.0.2.1:80".parse().expect("an address");
+        let alone = Selectors { observe: vec![process()], ..Selectors::default() };
+        let message = alone.may_name_processes(&address).expect_err("nobody would look").message;
+        for text in ["--observe nginx", "192.0.2.1:80", "--server-host"] {
+            assert!(message.contains(text), "{message}");
+        }
+        let with_server = Selectors { server: Some(process()), ..alone };
+        assert!(with_server.may_name_processes(&address).is_ok(), "it is the server's machine");
     }
 
     #[test]

@@ -192,7 +192,7 @@ impl Trials<'_> {
     /// The closed loop that warms the server up and shows where to begin. It is no trial.
     fn pilot(&mut self) -> Result<Pilot, CommandError> {
         let begin_ns = monotonic_ns();
-        let agents = clients::agents(&self.args.clients);
+        let agents = clients::agents(&self.args.clients)? as u32;
         let (load, until) = self.options.pilot(self.args.connections.0 as u32, agents);
         let plan = self.session.plan(load, until, self.options.warmup);
         let (_, mut recorder) = Recorder::of_load(&self.session.directory, PILOT)?;

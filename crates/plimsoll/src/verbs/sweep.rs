@@ -399,7 +399,7 @@ fn least(args: &SweepArgs, search: &SweepSettings) -> (&'static str, u32) {
 fn search(args: &SweepArgs) -> Result<SweepSettings, CommandError> {
     let over_rate = args.over == OverArg::Rate;
     // Each agent needs a connection.
-    let least = u64::from(clients::agents(&args.clients)).clamp(1, args.to.map_or(u64::MAX, |to| to.0.max(1)));
+    let least = (clients::agents(&args.clients)? as u64).clamp(1, args.to.map_or(u64::MAX, |to| to.0.max(1)));
     let (from, to) = if over_rate { (100, 1_000_000) } else { (least, 1024) };
     let from = settings::in_range("--from", args.from.unwrap_or(Count(from)), 1, LOAD_MAX)?;
     let to = settings::in_range("--to", args.to.unwrap_or_else(|| Count(to.max(from))), 1, LOAD_MAX)?;

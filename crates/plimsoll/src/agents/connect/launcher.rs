@@ -2,7 +2,7 @@
 
 use super::certificate;
 use super::gathering::Gathering;
-use super::token::{TOKEN_VARIABLE, Token};
+use super::token::{TOKEN_VARIABLE, TokenSource};
 use crate::agents::identity::identity;
 use crate::agents::launcher::{Launcher, START_NS, Stream};
 use crate::exit::CommandError;
@@ -22,7 +22,7 @@ pub(crate) struct Meeting {
     pub(crate) listen: SocketAddr,
     /// Within this time.
     pub(crate) wait: Duration,
-    pub(crate) token: Token,
+    pub(crate) token: TokenSource,
     /// File of the token, if it is in one.
     pub(crate) token_file: Option<PathBuf>,
 }
@@ -43,7 +43,8 @@ impl ConnectLauncher {
         let wrong = |why: &dyn std::fmt::Display| {
             CommandError::usage(format!("cannot listen for agents on {} (--agents-listen): {why}", meeting.listen))
         };
-        let config = certificate::coordinator(&meeting.token, &identity()?.build).map_err(|why| wrong(&why))?;
+        let token = meeting.token.token()?;
+        let config = certificate::coordinator(&token, &identity()?.build).map_err(|why| wrong(&why))?;
         let listener = TcpListener::bind(meeting.listen).map_err(|error| wrong(&error))?;
         let address = listener.local_addr().map_err(|error| wrong(&error))?;
         let gathering = Gathering::start(listener, config, meeting.agents, prefix).map_err(|error| wrong(&error))?;
@@ -138,14 +139,15 @@ fn reached(address: SocketAddr) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::token::Token;
     use super::*;
 
     #[test]
     fn the_command_names_an_address_and_no_token() {
         let token = Token::random().expect("a token");
         let listen = "127.0.0.1:0".parse().expect("an address");
-        let meeting =
-            Meeting { agents: 2, listen, wait: Duration { ns: 5 * NS_PER_S }, token: token.clone(), token_file: None };
+        let (wait, known) = (Duration { ns: 5 * NS_PER_S }, TokenSource::Known(token.clone()));
+        let meeting = Meeting { agents: 2, listen, wait, token: known, token_file: None };
         let launcher = ConnectLauncher::new(meeting, SCHEME).expect("it listens");
         let text = launcher.instructions().expect("a command");
         assert!(text.contains("waiting 5s for 2 agents") && text.contains(TOKEN_VARIABLE), "{text}");

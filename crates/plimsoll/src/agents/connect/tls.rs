@@ -16,8 +16,7 @@ use std::time::Duration;
 const READ_BYTES: usize = 64 << 10;
 /// Plaintext that is encrypted at once.
 const WRITE_BYTES: usize = 64 << 10;
-/// Time that a peer has to end its side once ours has ended.
-const END_TRIES: u32 = 100;
+/// How often a peer is looked at that is to end its side.
 const END_PAUSE: Duration = Duration::from_millis(20);
 
 /// Reason why there is no stream.
@@ -222,11 +221,8 @@ impl Drop for Writer {
 }
 
 impl Carrier for Shared {
-    fn end(&self) {
-        for _ in 0..END_TRIES {
-            if self.why.get().is_some() {
-                break;
-            }
+    fn end(&self, until_ns: u64) {
+        while self.why.get().is_none() && monotonic_ns() < until_ns {
             std::thread::sleep(END_PAUSE);
         }
         // One that is closed already is closed.

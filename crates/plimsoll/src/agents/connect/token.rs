@@ -9,7 +9,7 @@ use std::fmt::{self, Write as _};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Environment variable of the token.
 pub(crate) const TOKEN_VARIABLE: &str = "PLIMSOLL_TOKEN";
@@ -24,6 +24,34 @@ const RANDOM_BYTES: usize = 32;
 /// The secret.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Token(String);
+
+/// Where a coordinator has its token from.
+#[derive(Clone, Debug)]
+pub(crate) enum TokenSource {
+    /// It is known.
+    Known(Token),
+    /// It is made in this file once agents are wanted: a command that is refused, or only planned, leaves none.
+    NewFile(PathBuf),
+}
+
+impl TokenSource {
+    /// The file, else the environment; none if neither is given.
+    pub(crate) fn find(file: Option<&Path>) -> Result<Option<Self>, CommandError> {
+        let Some(file) = file else { return Ok(Token::of_environment()?.map(Self::Known)) };
+        match Token::read(file) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Some(Self::NewFile(file.to_owned()))),
+            read => Ok(Some(Self::Known(read.map_err(|error| unreadable(file, &error))??))),
+        }
+    }
+
+    /// The token, whose file is made if it is not there.
+    pub(crate) fn token(&self) -> Result<Token, CommandError> {
+        match self {
+            Self::Known(token) => Ok(token.clone()),
+            Self::NewFile(file) => Token::read_or_made(file),
+        }
+    }
+}
 
 impl fmt::Debug for Token {
     /// Without the secret.
@@ -46,12 +74,11 @@ impl Token {
         })
     }
 
-    /// The coordinator's: that of the file, which is made if it is not there, else of the environment; none if neither is given.
-    pub(crate) fn of_coordinator(file: Option<&Path>) -> Result<Option<Self>, CommandError> {
-        let Some(file) = file else { return Self::of_environment() };
+    /// That of a file, which is made if it is not there.
+    fn read_or_made(file: &Path) -> Result<Self, CommandError> {
         match Self::read(file) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Self::make(file).map(Some),
-            read => read.map_err(|error| unreadable(file, &error))?.map(Some),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Self::make(file),
+            read => read.map_err(|error| unreadable(file, &error))?,
         }
     }
 
@@ -152,9 +179,13 @@ mod tests {
     fn a_token_file_is_made_once_and_is_private() {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let path = directory.path().join("token");
-        let made = Token::of_coordinator(Some(&path)).expect("it is made").expect("a token");
+        let find = || TokenSource::find(Some(&path)).expect("it can be used").expect("it is named");
+        let source = find();
+        let made = source.token().expect("it is made");
         assert_eq!(std::fs::metadata(&path).expect("it is there").mode() & 0o777, 0o600);
-        assert_eq!(Token::of_coordinator(Some(&path)).expect("it is read"), Some(made.clone()));
+        for source in [source, find()] {
+            assert_eq!(source.token().expect("it is read"), made);
+        }
         assert_eq!(Token::of_agent(Some(&path)).expect("it is read"), made);
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).expect("our own file");
         let refused = Token::of_agent(Some(&path)).expect_err("others read it").message;

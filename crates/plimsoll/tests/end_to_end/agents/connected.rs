@@ -120,6 +120,22 @@ fn agents_that_connect_share_one_load_and_their_secret_is_nowhere() {
     }
 }
 
+/// The first load had a connection for one agent.
+#[test]
+fn a_sweep_of_agents_that_connect_begins_with_a_connection_for_each() {
+    let target = Target::start(&[]);
+    let url = target.url("/sleep?time=5ms");
+    let load = ["--to", "4", "--points", "2", "--iterations", "1", "-d", "1s", "--warmup", "500ms", "--json"];
+    let args = [&["sweep", url.as_str(), "--client", "connect://2"][..], &load].concat();
+    let coordinator = Coordinator::of(with_token(TOKEN, own(), args).start());
+    let agents = [coordinator.agent(), coordinator.agent()];
+    let record = coordinator.end().measured().json();
+    assert_eq!(record["curve"][0]["load"], 2.0, "{:#}", record["curve"]);
+    for agent in agents {
+        agent.end().exits(0);
+    }
+}
+
 /// A peer that says something, and what comes back until the coordinator ends the connection.
 fn stranger(address: &str, bytes: &[u8]) -> TcpStream {
     let mut socket = TcpStream::connect(address).expect("the coordinator listens");

@@ -123,6 +123,32 @@ fn the_server_is_observed_on_its_own_host() {
     });
 }
 
+/// Rules on the client passed by what was seen of the server's machine; and the server was said to be unseen for a flag that
+/// nobody had written.
+#[test]
+fn rules_on_clients_are_unchecked_wherever_the_server_is() {
+    on_hosts(|network| {
+        let run = |url: &str| -> Value {
+            let load = ["run", url, "--client", CLIENTS, "-c", "8", "-d", "2s", "--warmup", "0s", "--json"];
+            network.plimsoll("known", &load).run().measured().json()
+        };
+        let (here, elsewhere) = (run(Network::OWN_TARGET), run(Network::TARGET));
+        assert_eq!(here["observed"]["server"]["processes"][0]["name"], "plimsoll", "{:#}", here["observed"]);
+        let why = &here["client_machine"]["unavailable"]["generator"];
+        assert!(why.as_str().is_some_and(|why| why.contains("agents on other machines")), "{why}");
+        for record in [&here, &elsewhere] {
+            let unchecked = record["verdict"]["unchecked_why"].as_object().expect("rules");
+            for rule in ["CL-08", "CL-10", "CL-11", "NE-09", "PH-03"] {
+                assert!(unchecked.contains_key(rule), "{rule}: {unchecked:#?}");
+            }
+            assert!(!unchecked.values().any(|why| why.to_string().contains("--no-observe")), "{unchecked:#?}");
+        }
+        let unseen = &elsewhere["verdict"]["unchecked_why"]["EN-01"];
+        assert!(unseen.as_str().is_some_and(|why| why.contains("--server-host")), "{unseen}");
+        network.is_clean();
+    });
+}
+
 #[test]
 fn a_killed_agent_of_the_server_or_its_ssh_ends_the_load_and_leaves_nothing() {
     on_hosts(|network| {

@@ -1,7 +1,8 @@
 //! Agents of this machine that are lost, refused or copied, however busy it is.
 
-use super::Hosts;
-use crate::support::{Ended, Started, Target, count, list, number, plimsoll};
+use super::slurm::processes;
+use super::{Hosts, SOON};
+use crate::support::{Ended, Started, Target, count, list, number, plimsoll, wait_for};
 use rustix::process::{Signal, kill_process};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -115,6 +116,18 @@ fn a_host_that_cannot_carry_an_agent_is_named_with_the_reason() {
     fails("kill -9 $$", &["ssh was killed"]);
     let missing = plimsoll(["run", &target.url("/"), "--client", "ssh://a", "--ssh", "/nowhere/ssh"]).run();
     missing.fails(2, &["agent ssh://a", "cannot start", "/nowhere/ssh"]);
+}
+
+#[test]
+fn an_ssh_that_hangs_while_it_starts_ends_with_the_command() {
+    let target = Target::start(&[]);
+    let hanging = || processes(|words| words.contains(&&b"63.25"[..]));
+    let args = ["run", &target.url("/"), "--client", "ssh://a", "--ssh", "sh -c 'exec sleep 63.25'"];
+    let started = plimsoll(args).start();
+    assert!(wait_for(SOON, || (!hanging().is_empty()).then_some(())).is_some(), "it was started");
+    started.signal(Signal::INT);
+    started.end().exits(130);
+    assert_eq!(hanging(), [], "what was started as ssh is ended");
 }
 
 #[test]

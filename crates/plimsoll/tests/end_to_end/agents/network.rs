@@ -22,6 +22,8 @@ impl Deref for Network {
 
 impl Network {
     pub(crate) const TARGET: &str = "http://10.77.0.20/bytes/10";
+    /// That of the coordinator.
+    pub(crate) const OWN_TARGET: &str = "http://10.77.0.1/bytes/10";
 
     /// The hosts; why there are none where the kernel does not let us make them.
     pub(crate) fn start() -> Result<Self, String> {

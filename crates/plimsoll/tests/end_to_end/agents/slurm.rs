@@ -160,7 +160,7 @@ impl Drop for Slurm {
 }
 
 /// Processes whose words are these.
-fn processes(are: impl Fn(&[&[u8]]) -> bool) -> Vec<Pid> {
+pub(super) fn processes(are: impl Fn(&[&[u8]]) -> bool) -> Vec<Pid> {
     let pids = list("/proc".as_ref()).into_iter();
     let pids = pids.filter_map(|path| path.file_name()?.to_str()?.parse().ok().and_then(Pid::from_raw));
     pids.filter(|pid| {

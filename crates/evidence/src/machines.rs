@@ -57,7 +57,9 @@ impl Machines {
     /// that of the load generator if it is another.
     pub(crate) fn observed(&self, responses_per_s: f64) -> (Option<Observed>, Option<Observed>) {
         let own = self.own.observed(responses_per_s);
-        match self.server_host.observed(responses_per_s) {
+        // One that was lost before its first sample is told all the same.
+        let lost = || self.has_lost_observer.then(|| self.server_host.unobserved());
+        match self.server_host.observed(responses_per_s).or_else(lost) {
             None => (own, None),
             Some(server) => {
                 let client = own.unwrap_or_default();

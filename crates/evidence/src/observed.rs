@@ -255,6 +255,11 @@ impl ObservedSum {
         self.unavailable.extend(other.unavailable.iter().map(|(part, why)| (part.clone(), why.clone())));
     }
 
+    /// Why nothing was observed.
+    pub(crate) fn unobserved(&self) -> Observed {
+        Observed { unavailable: self.unavailable.clone(), ..Observed::default() }
+    }
+
     /// What was observed, given the complete responses per second of the same window; none when nobody looked.
     pub(crate) fn observed(&self, responses_per_s: f64) -> Option<Observed> {
         if self.is_empty() {

@@ -471,3 +471,14 @@ fn a_lost_agent_of_the_server_is_told_and_the_run_counts_as_interrupted() {
     let observed = evidence.observed.expect("it was looked at");
     assert_eq!(observed.unavailable["server"], "agent ssh://s was lost: it ended");
 }
+
+#[test]
+fn one_that_is_lost_before_its_first_sample_is_told_too() {
+    let mut builder = EvidenceBuilder::new(fixed());
+    let (name, why) = ("ssh://s".to_owned(), "it ended".to_owned());
+    builder.apply(&Event::AgentLost { at_ns: 5, source: SourceId::SERVER_HOST, name, why });
+    let evidence = builder.evidence();
+    let observed = evidence.observed.expect("why nothing was seen");
+    assert_eq!(observed.unavailable["server"], "agent ssh://s was lost: it ended");
+    assert!(observed.machine.is_none() && evidence.client_machine.is_some());
+}

@@ -1,3 +1,5 @@
+//! Stubs of agents: some say one text without end, and none ends by itself.
+
 use super::*;
 use model::NS_PER_S;
 use std::io;

@@ -167,7 +167,7 @@ pub struct ServerObserved {
     pub cpu_cores: f64,
     /// The same of the busiest second.
     pub cpu_cores_max: f64,
-    /// CPU time per complete response; null without responses, or below a clock tick in all. ns.
+    /// CPU time per complete response; null without responses. ns.
     pub cpu_ns_per_request: Option<f64>,
     /// Largest resident memory; what processes share counts for each.
     pub rss_bytes_max: u64,

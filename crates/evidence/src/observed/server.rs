@@ -127,8 +127,7 @@ impl ServerSum {
         ServerObserved {
             cpu_cores,
             cpu_cores_max: self.cores_max,
-            // The kernel counts in clock ticks: no tick is no figure, as no response takes no time.
-            cpu_ns_per_request: per_request(cpu_cores).filter(|ns| *ns > 0.0),
+            cpu_ns_per_request: per_request(cpu_cores),
             rss_bytes_max: self.rss_bytes_max,
             processes,
             ended_unaccounted: self.ended_unaccounted,

@@ -188,14 +188,6 @@ fn what_is_not_available_is_none_with_its_reason() {
     assert_eq!(sum(&[sample(1000, 0, Vec::new())]).observed(0.0).unwrap().server.unwrap().cpu_ns_per_request, None);
 }
 
-/// Of a short window beside others: 0 ns per request were reported, and held against thresholds.
-#[test]
-fn cpu_time_below_a_clock_tick_is_no_figure() {
-    let seen = sum(&[sample(1000, 400, vec![process("web", 1, 0, 1)])]).observed(100.0).unwrap();
-    let server = seen.server.unwrap();
-    assert_eq!((server.cpu_cores, server.cpu_ns_per_request), (0.0, None));
-}
-
 #[test]
 fn the_process_of_an_agent_is_no_load_generator_and_counts_among_all_processes() {
     let mut sum = ObservedSum::default();

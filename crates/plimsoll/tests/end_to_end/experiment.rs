@@ -43,9 +43,8 @@ fn every_step_is_a_result_of_its_own_and_the_experiment_one_of_all() {
     assert_eq!(rows.iter().map(|row| text(row, "variant")).collect::<Vec<_>>(), ["workers=1", "workers=2"]);
     for row in rows {
         assert_eq!((count(row, "missing"), count(row, "goodput_per_s.n")), (0, 2), "{row:#}");
-        // Others may leave it less than a tick of the kernel's clock.
-        let cpu_ns = row["server_cpu_ns_per_request"]["value"].as_f64();
-        assert!(cpu_ns.is_none_or(|ns| ns > 0.0), "{row:#}");
+        // Others may leave it less than a tick of the kernel's clock: none.
+        assert!(number(row, "server_cpu_ns_per_request.value") >= 0.0, "{row:#}");
     }
     for (step, planned) in all["steps"].as_array().expect("steps").iter().zip(all["plan"]["steps"].as_array().unwrap())
     {

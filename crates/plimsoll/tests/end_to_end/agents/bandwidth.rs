@@ -51,7 +51,8 @@ fn a_link_that_the_load_fills_is_named_with_the_cpus_of_the_server_and_one_with_
 /// A load that fills the link from the server; what that was probed to carry.
 #[track_caller]
 fn filled(network: &Network) -> f64 {
-    let ended = run(network, &["-c", "8", "-d", "2s"]);
+    // Long enough that a connection which waits for what the full queue has dropped is no tenth of it.
+    let ended = run(network, &["-c", "8", "-d", "4s"]);
     let record = ended.json();
     let bandwidth = &record["environment"]["bandwidth"];
     let [to, from] = ["to_server", "from_server"].map(|way| number(bandwidth, &format!("{way}.bit_per_s")));
@@ -60,7 +61,7 @@ fn filled(network: &Network) -> f64 {
     assert!(count(bandwidth, "from_server.bytes") <= 64 << 20 && count(bandwidth, "round_trip_ns") > 0);
     assert_eq!((text(bandwidth, "interface"), count(bandwidth, "mtu_bytes")), ("veth0", 1500));
     let limiter = &record["limiter"];
-    assert_eq!(text(limiter, "name"), "network-limited", "{limiter:#}");
+    assert_eq!(limiter["name"], "network-limited", "{limiter:#}, {bandwidth:#}, {:#}", record["goodput_per_s"]);
     assert_eq!(text(limiter, "resource"), "path from the server", "{limiter:#}, {bandwidth:#}");
     assert!(text(limiter, "says").ends_with("% server CPU"), "{limiter:#}");
     let message = full(&record).unwrap_or_else(|| panic!("{:#}", record["verdict"]));

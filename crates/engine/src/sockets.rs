@@ -56,7 +56,7 @@ impl Sockets {
             address: address::kernel(address)?,
             events: Vec::with_capacity(EVENTS_AT_ONCE),
             tls: tls.map(|config| TlsStreams::new(config, connections)),
-            local: address.tcp().is_none_or(|address| address.ip().is_loopback()),
+            local: address.is_each_machines_own(),
         })
     }
 

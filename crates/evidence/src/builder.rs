@@ -92,8 +92,7 @@ pub fn throughput_per_s(evidence: &Evidence) -> f64 {
 
 /// True if agents on other machines generate the load: at an address of its own a machine is loaded by agents of its own.
 fn is_loaded_from_elsewhere(evidence: &Evidence) -> bool {
-    let is_own = evidence.plan.target.address.tcp().is_none_or(|address| address.ip().is_loopback());
-    !evidence.agents.is_empty() && !is_own
+    !evidence.agents.is_empty() && !evidence.plan.target.address.is_each_machines_own()
 }
 
 /// The undisturbed time, where the numbers rest on it.

@@ -1,5 +1,6 @@
 //! From samples to what was observed over the measured window.
 
+mod bounded;
 mod kernel;
 mod pools;
 mod series;

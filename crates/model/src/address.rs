@@ -26,6 +26,12 @@ pub enum Address {
 pub struct ParseAddressError(String);
 
 impl Address {
+    /// True if it means another place on each machine: loopback, or a Unix socket.
+    #[must_use]
+    pub fn is_each_machines_own(&self) -> bool {
+        self.tcp().is_none_or(|address| address.ip().is_loopback())
+    }
+
     /// IP address and port, unless it is a Unix socket.
     #[must_use]
     pub const fn tcp(&self) -> Option<SocketAddr> {

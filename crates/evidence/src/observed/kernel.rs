@@ -1,5 +1,6 @@
 //! The kernel's figures over a window.
 
+use super::bounded::kept;
 use model::{Figures, GaugeObserved, KernelFigures};
 use std::collections::BTreeMap;
 
@@ -39,7 +40,7 @@ impl KernelSum {
 
     fn take(&mut self, part: &str, name: &str, more: GaugeSum) {
         let none = GaugeSum { looks: 0, sum: 0, max: 0, min: u64::MAX };
-        let Some(gauge) = kept(&mut self.gauges, part).and_then(|of_part| kept_or(of_part, name, none)) else { return };
+        let Some(gauge) = kept_of(&mut self.gauges, part, name, none) else { return };
         gauge.looks += more.looks;
         gauge.sum += more.sum;
         gauge.max = gauge.max.max(more.max);
@@ -63,22 +64,20 @@ impl KernelSum {
 
 fn add_counters(sum: &mut Figures, more: &Figures) {
     for (part, name, n) in flat(more) {
-        if let Some(counter) = kept(sum, part).and_then(|of_part| kept(of_part, name)) {
+        if let Some(counter) = kept_of(sum, part, name, 0) {
             *counter += n;
         }
     }
 }
 
-fn kept<'a, V: Default>(of: &'a mut BTreeMap<String, V>, name: &str) -> Option<&'a mut V> {
-    kept_or(of, name, V::default())
-}
-
-/// What stands under a name, which is new with `none`; nothing of names beyond the bound.
-fn kept_or<'a, V>(of: &'a mut BTreeMap<String, V>, name: &str, none: V) -> Option<&'a mut V> {
-    if of.len() >= NAMES_MAX && !of.contains_key(name) {
-        return None;
-    }
-    Some(of.entry(name.to_owned()).or_insert(none))
+/// What stands under the name of a part.
+fn kept_of<'a, V>(
+    of: &'a mut BTreeMap<String, BTreeMap<String, V>>,
+    part: &str,
+    name: &str,
+    none: V,
+) -> Option<&'a mut V> {
+    kept(of, part, NAMES_MAX, BTreeMap::new()).and_then(|of_part| kept(of_part, name, NAMES_MAX, none))
 }
 
 fn flat<V>(figures: &BTreeMap<String, BTreeMap<String, V>>) -> impl Iterator<Item = (&String, &String, &V)> {

@@ -1,5 +1,6 @@
 //! Worker pools of the server over a window.
 
+use super::bounded::kept;
 use super::{SamplerSum, ratio};
 use model::{NS_PER_S, PoolObserved, PoolUse, SamplerObserved, Scheduled, StatesUse, Wait, WaitObserved};
 use std::collections::BTreeMap;
@@ -166,8 +167,8 @@ impl PoolSum {
         self.stolen_ns += other.stolen_ns;
         self.idle += other.idle;
         for (wait, samples) in &other.waits {
-            if self.waits.len() < NAMES_MAX || self.waits.contains_key(wait) {
-                *self.waits.entry(wait.clone()).or_default() += samples;
+            if let Some(sum) = kept(&mut self.waits, wait, NAMES_MAX, 0) {
+                *sum += samples;
             }
         }
         self.begun += other.begun;

@@ -80,10 +80,9 @@ pub(crate) fn is_server_seen(evidence: &Evidence) -> bool {
 
 /// True if client and server are on one machine.
 pub(crate) fn is_one_machine(evidence: &Evidence) -> bool {
-    let is_loopback = evidence.plan.target.address.tcp().is_none_or(|address| address.ip().is_loopback());
     // What an agent sees of the server is seen on its machine.
     let seen = observed(evidence).filter(|_| evidence.client_machine.is_none());
-    is_loopback
+    evidence.plan.target.address.is_each_machines_own()
         || seen.is_some_and(|seen| seen.server.is_some())
         || seen.and_then(|seen| seen.sockets.as_ref()).is_some_and(|sockets| sockets.server.is_some())
 }

@@ -1,8 +1,10 @@
 //! Ways to start agents: each gives one byte stream per agent, on which the protocol is the same.
 
+use clock::monotonic_ns;
 use model::NS_PER_S;
 use std::io::{Read, Write};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// How long agents may take to be there, the copy of the program included.
 pub(crate) const START_NS: u64 = 120 * NS_PER_S;
@@ -14,6 +16,20 @@ pub(crate) fn not_there() -> String {
 
 /// How long an agent may take to end once nothing more is said to it.
 pub(crate) const END_NS: u64 = 2 * NS_PER_S;
+
+/// How often an agent is looked at that is to end.
+const END_PAUSE: Duration = Duration::from_millis(20);
+
+/// What a look at one that is to end finds; none until an instant; ns.
+pub(crate) fn ended_until<T>(until_ns: u64, mut look: impl FnMut() -> Option<T>) -> Option<T> {
+    loop {
+        let found = look();
+        if found.is_some() || monotonic_ns() >= until_ns {
+            return found;
+        }
+        std::thread::sleep(END_PAUSE);
+    }
+}
 
 /// A way to start agents, or to wait for those that others start. Shared by one thread per agent.
 pub(crate) trait Launcher: Send + Sync + 'static {

@@ -190,8 +190,7 @@ impl Agents {
 
 /// Fails where a target means another machine to each agent, if any of them is on another one.
 fn may_load(address: &Address, is_any_elsewhere: bool) -> Result<(), CommandError> {
-    let is_own = address.tcp().is_none_or(|address| address.ip().is_loopback());
-    match is_own && is_any_elsewhere {
+    match address.is_each_machines_own() && is_any_elsewhere {
         true => Err(CommandError::usage(format!(
             "{address} is each machine's own: agents on other machines would load themselves; write an address that they \
              reach"

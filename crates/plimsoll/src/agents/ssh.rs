@@ -2,7 +2,7 @@
 
 use crate::agents::host::Host;
 use crate::agents::identity::OWN_PROGRAM;
-use crate::agents::launcher::{Carrier, END_NS};
+use crate::agents::launcher::{Carrier, END_NS, ended_until};
 use crate::agents::said::Said;
 use crate::agents::script::{self, MARK, Word};
 use crate::exit::CommandError;
@@ -15,7 +15,6 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::Mutex;
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 /// Environment variable that names the command in the place of `ssh`.
 pub(crate) const COMMAND_VARIABLE: &str = "PLIMSOLL_SSH";
@@ -37,8 +36,6 @@ const BEFORE_MAX: u64 = 64 << 10;
 const SAID_MAX: usize = 4 << 10;
 /// What ssh itself returns when there is no connection.
 const SSH_FAILED: i32 = 255;
-/// How often ssh is looked at that is to end.
-const END_PAUSE: Duration = Duration::from_millis(20);
 
 /// The command that reaches other machines, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -162,14 +159,9 @@ impl Drop for Connection {
 
 /// Waits for a process whose streams are closed, until an instant, and ends it; ns.
 fn end(child: &Mutex<Child>, until_ns: u64) -> Option<ExitStatus> {
-    loop {
-        if let Ok(Some(status)) = hold(child).try_wait() {
-            return Some(status);
-        }
-        if monotonic_ns() >= until_ns {
-            break;
-        }
-        std::thread::sleep(END_PAUSE);
+    let ended = ended_until(until_ns, || hold(child).try_wait().ok().flatten());
+    if ended.is_some() {
+        return ended;
     }
     let mut child = hold(child);
     // It is our own child, not waited for yet: the number is its.

@@ -104,8 +104,7 @@ impl ServerHost {
 
     /// Refuses a target that means another machine to the agent than to the load.
     fn check_address(&self, address: &Address) -> Result<(), CommandError> {
-        let is_own = address.tcp().is_none_or(|address| address.ip().is_loopback());
-        match is_own && !self.is_this_machine {
+        match address.is_each_machines_own() && !self.is_this_machine {
             true => Err(CommandError::usage(format!(
                 "{address} is each machine's own, and --server-host is another machine; write an address of the server, or \
                  --server-ip"

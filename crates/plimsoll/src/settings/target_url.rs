@@ -16,5 +16,5 @@ pub(crate) fn resolve(host: &str, port: u16) -> Result<Vec<Address>, CommandErro
 
 /// True if `address` belongs to this machine: only then can a socket be bound to it.
 pub(crate) fn is_local(address: &Address) -> bool {
-    address.tcp().is_none_or(|tcp| tcp.ip().is_loopback() || std::net::UdpSocket::bind((tcp.ip(), 0)).is_ok())
+    address.is_each_machines_own() || address.tcp().is_some_and(|tcp| std::net::UdpSocket::bind((tcp.ip(), 0)).is_ok())
 }

@@ -252,8 +252,10 @@ impl Fleet {
         let Some(network) = &self.party.network else { return Ok(Vec::new()) };
         let mut sockets = Vec::new();
         for host in HOSTS.iter().chain(&["c"]) {
-            let table = network.shell(host, "cat /proc/net/tcp /proc/net/tcp6")?;
-            sockets.extend(strays::listening(&table).map(|address| format!("{host} {address}")));
+            for table in ["tcp", "tcp6"] {
+                let listening = strays::listening(&network.shell(host, &format!("cat /proc/net/{table}"))?)?;
+                sockets.extend(listening.iter().map(|address| format!("{host} {address}")));
+            }
         }
         Ok(sockets)
     }

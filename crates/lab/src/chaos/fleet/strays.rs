@@ -1,7 +1,10 @@
 //! Files and sockets that have no place on a machine of an agent.
 
+use procfs::net::{TcpNetEntries, TcpState};
+use procfs::{FromBufReadSI, current_system_info};
 use std::fs::{read_dir, remove_dir_all};
 use std::io::ErrorKind;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 /// The folder that agents may leave, below the home directory or the folder of caches, and the program in it.
@@ -9,8 +12,6 @@ const PRIVATE: &str = "plimsoll/agents";
 const PROGRAM: &str = "plimsoll";
 /// Hexadecimal digits of a SHA-256.
 const DIGITS: usize = 64;
-/// State of a listening socket in `/proc/net/tcp`.
-const LISTEN: &str = "0A";
 /// Files deeper than this are told by their directory.
 const DEPTH_MAX: usize = 6;
 /// What the script in the place of ssh leaves in a home.
@@ -57,13 +58,11 @@ fn is_documented(below: &Path, may_be_part: bool) -> bool {
     words.is_some_and(|(sum, file)| is_sum(sum) && (file == PROGRAM || is_part(file))) || below == Path::new(NUMBERS)
 }
 
-/// Addresses of the listening sockets in tables such as `/proc/net/tcp`.
-pub(super) fn listening(tables: &str) -> impl Iterator<Item = &str> {
-    tables.lines().filter_map(|line| {
-        let mut words = line.split_whitespace().skip(1);
-        let (address, _, state) = (words.next()?, words.next()?, words.next()?);
-        (state == LISTEN).then_some(address)
-    })
+/// Addresses of the listening sockets in a table such as `/proc/net/tcp`.
+pub(super) fn listening(table: &str) -> Result<Vec<SocketAddr>, String> {
+    let all = TcpNetEntries::from_buf_read(table.as_bytes(), current_system_info());
+    let TcpNetEntries(all) = all.map_err(|error| format!("cannot read sockets: {error}"))?;
+    Ok(all.into_iter().filter(|entry| entry.state == TcpState::Listen).map(|entry| entry.local_address).collect())
 }
 
 #[cfg(test)]
@@ -96,9 +95,9 @@ mod tests {
 
     #[test]
     fn sockets_that_listen_are_found_among_others() {
-        let table = "  sl  local_address rem_address   st tx_queue\n   \
-                     0: 0100007F:1F90 00000000:0000 0A 00000000:00000000\n   \
-                     1: 0100007F:1F91 0100007F:8AE2 01 00000000:00000000\n";
-        assert_eq!(listening(table).collect::<Vec<_>>(), ["0100007F:1F90"]);
+        let table = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n   \
+                     0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000 0 0 7 1\n   \
+                     1: 0100007F:1F91 0100007F:8AE2 01 00000000:00000000 00:00000000 00000000 0 0 8 1\n";
+        assert_eq!(listening(table), Ok(vec!["127.0.0.1:8080".parse().expect("an address")]));
     }
 }

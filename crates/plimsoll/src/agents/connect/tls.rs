@@ -4,7 +4,7 @@
 //! Only the half that writes puts bytes on the socket, so that records stay in order; the lock of the TLS state is never held
 //! while the socket is waited for.
 
-use crate::agents::launcher::Carrier;
+use crate::agents::launcher::{Carrier, ended_until};
 use crate::lock::hold;
 use clock::monotonic_ns;
 use rustls::{AlertDescription, CertificateError, Connection, Error};
@@ -16,8 +16,6 @@ use std::time::Duration;
 const READ_BYTES: usize = 64 << 10;
 /// Plaintext that is encrypted at once.
 const WRITE_BYTES: usize = 64 << 10;
-/// How often a peer is looked at that is to end its side.
-const END_PAUSE: Duration = Duration::from_millis(20);
 
 /// Reason why there is no stream.
 #[derive(Debug, PartialEq, Eq)]
@@ -222,9 +220,7 @@ impl Drop for Writer {
 
 impl Carrier for Shared {
     fn end(&self, until_ns: u64) {
-        while self.why.get().is_none() && monotonic_ns() < until_ns {
-            std::thread::sleep(END_PAUSE);
-        }
+        ended_until(until_ns, || self.why.get());
         // One that is closed already is closed.
         let _ = self.socket.shutdown(Shutdown::Both);
     }

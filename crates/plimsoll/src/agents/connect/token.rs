@@ -38,17 +38,15 @@ impl TokenSource {
     /// The file, else the environment; none if neither is given.
     pub(crate) fn find(file: Option<&Path>) -> Result<Option<Self>, CommandError> {
         let Some(file) = file else { return Ok(Token::of_environment()?.map(Self::Known)) };
-        match Token::read(file) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Some(Self::NewFile(file.to_owned()))),
-            read => Ok(Some(Self::Known(read.map_err(|error| unreadable(file, &error))??))),
-        }
+        Ok(Some(Token::found(file)?.map_or_else(|| Self::NewFile(file.to_owned()), Self::Known)))
     }
 
     /// The token, whose file is made if it is not there.
     pub(crate) fn token(&self) -> Result<Token, CommandError> {
         match self {
             Self::Known(token) => Ok(token.clone()),
-            Self::NewFile(file) => Token::read_or_made(file),
+            // Another command may have made it meanwhile.
+            Self::NewFile(file) => Token::found(file)?.map_or_else(|| Token::make(file), Ok),
         }
     }
 }
@@ -74,11 +72,11 @@ impl Token {
         })
     }
 
-    /// That of a file, which is made if it is not there.
-    fn read_or_made(file: &Path) -> Result<Self, CommandError> {
+    /// That of a file; none if it is not there.
+    fn found(file: &Path) -> Result<Option<Self>, CommandError> {
         match Self::read(file) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Self::make(file),
-            read => read.map_err(|error| unreadable(file, &error))?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            read => read.map_err(|error| unreadable(file, &error))?.map(Some),
         }
     }
 

@@ -35,7 +35,7 @@ pub struct Bandwidth {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Throughput {
     /// Rate over the second half of the time in which nearly all came: connections are past their slow start, and none has ended;
-    /// bits per second. Of several clients the sum, and no more than all bytes in all of the time.
+    /// bits per second.
     pub bit_per_s: u64,
     /// All that was received.
     pub bytes: u64,

@@ -8,7 +8,7 @@ use crate::output::progress::Progress;
 use crate::random;
 use crate::session::server_host::ServerHost;
 use agent::bandwidth::{NONCE_BYTES, Nonce, ProbeMessage, ProbeServed, Probed, ServeProbe};
-use model::{Bandwidth, NS_PER_S, Throughput};
+use model::{Bandwidth, Throughput};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::AtomicBool;
 
@@ -72,7 +72,11 @@ fn exchange(
 /// One record of what both ends have received; clients that receive at the same time add up.
 fn combined(known: Bandwidth, probed: &[Probed], served: ProbeServed) -> Bandwidth {
     let of_clients: Vec<Throughput> = probed.iter().filter_map(|probed| probed.received.throughput()).collect();
-    let from_server = of_clients.iter().copied().reduce(beside);
+    let from_server = of_clients.iter().copied().reduce(|a, b| Throughput {
+        bit_per_s: a.bit_per_s.saturating_add(b.bit_per_s),
+        bytes: a.bytes.saturating_add(b.bytes),
+        duration_ns: a.duration_ns.max(b.duration_ns),
+    });
     Bandwidth {
         interface: served.interface,
         mtu_bytes: served.mtu_bytes,
@@ -84,20 +88,11 @@ fn combined(known: Bandwidth, probed: &[Probed], served: ProbeServed) -> Bandwid
     }
 }
 
-/// What two clients receive at the same time. Where the one has its best half when the other has not, both halves together are
-/// more than the path carries: it carries no more than all bytes in all of the time.
-fn beside(a: Throughput, b: Throughput) -> Throughput {
-    let bytes = a.bytes.saturating_add(b.bytes);
-    let duration_ns = a.duration_ns.max(b.duration_ns);
-    let mean = u128::from(bytes) * 8 * u128::from(NS_PER_S) / u128::from(duration_ns.max(1));
-    let halves = a.bit_per_s.saturating_add(b.bit_per_s);
-    Throughput { bit_per_s: halves.min(u64::try_from(mean).unwrap_or(u64::MAX)), bytes, duration_ns }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use agent::bandwidth::Received;
+    use model::NS_PER_S;
 
     /// So many Mbit/s for a second.
     fn received(mbit: u64) -> Received {
@@ -115,21 +110,6 @@ mod tests {
         assert_eq!((both.round_trip_ns, both.mtu_bytes), (Some(300), Some(1500)));
         let one = combined(Bandwidth::default(), &[client(40, 100), client(0, 300)], served);
         assert_eq!((rate(one.to_server), rate(one.from_server)), (Some(90_000_000), None));
-    }
-
-    /// Of a link of 10 Mbit/s that two clients shared 12.7 Mbit/s were told.
-    #[test]
-    fn clients_whose_best_halves_are_not_the_same_are_no_more_than_all_they_have_received() {
-        let part = |late_share| {
-            let bytes = 1_250_000 / 2;
-            let late_bytes = (bytes as f64 * late_share) as u64;
-            let received = Received { bytes, duration_ns: NS_PER_S, late_bytes, late_ns: NS_PER_S / 2 };
-            Probed { received, round_trip_ns: 1 }
-        };
-        let rate = |probed: &[Probed]| {
-            combined(Bandwidth::default(), probed, ProbeServed::default()).from_server.expect("a rate").bit_per_s
-        };
-        assert_eq!((rate(&[part(0.64), part(0.63)]), rate(&[part(0.45), part(0.45)])), (10_000_000, 9_000_000));
     }
 
     #[test]

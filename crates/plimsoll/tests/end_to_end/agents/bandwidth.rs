@@ -9,9 +9,10 @@ use serde_json::Value;
 
 const PROBED: [&str; 3] = ["--server-host", "ssh://t", "--probe-bandwidth"];
 
-/// The host sends no faster.
+/// The host sends no faster. Its queue holds what waits for 400 ms: a probe of a second over a queue that is soon full and drops
+/// carries less than the link, once in some ten.
 fn limit(network: &Network, host: &str, mbit: u32) {
-    network.inside(host, &format!("tc qdisc add dev veth0 root tbf rate {mbit}mbit burst 32kb latency 50ms"));
+    network.inside(host, &format!("tc qdisc add dev veth0 root tbf rate {mbit}mbit burst 32kb latency 400ms"));
 }
 
 /// Responses of 20 kB: those of 8 connections find room in front of a slow link.
@@ -51,8 +52,7 @@ fn a_link_that_the_load_fills_is_named_with_the_cpus_of_the_server_and_one_with_
 /// A load that fills the link from the server; what that was probed to carry.
 #[track_caller]
 fn filled(network: &Network) -> f64 {
-    // Long enough that a connection which waits for what the full queue has dropped is no tenth of it.
-    let ended = run(network, &["-c", "8", "-d", "4s"]);
+    let ended = run(network, &["-c", "8", "-d", "2s"]);
     let record = ended.json();
     let bandwidth = &record["environment"]["bandwidth"];
     let [to, from] = ["to_server", "from_server"].map(|way| number(bandwidth, &format!("{way}.bit_per_s")));

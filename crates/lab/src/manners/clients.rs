@@ -64,7 +64,7 @@ impl Clients {
         let mut command = limited(&self.plimsoll);
         // What it records goes with the folder.
         command.current_dir(self.folder.path());
-        command.args(["run", &server.url(), "-c", "2", "-n", &n, "--warmup", "0s", "--timeout", "500ms", "--json"]);
+        command.args(["run", &server.url(), "-c", "2", "-n", &n, "--warmup", "0s", "--timeout", "1500ms", "--json"]);
         let upload = format!("@{}", self.file("upload"));
         match manner.request {
             Request::Get => {}

@@ -137,7 +137,8 @@ fn the_milliseconds_of_a_page_are_those_of_its_programs() {
     // At one connection a page comes after the other, and nothing else is served: one second over the goodput, too.
     assert!((sum / mean - 1.0).abs() < 0.1 && layers.len() == 4, "{sum} of {mean}: {layers:#?}");
     let between_pages = 1e9 / number(row, "goodput_per_s.value");
-    assert!((mean / between_pages - 1.0).abs() < 0.1, "{mean} and {between_pages}");
+    // Where others took time, what is cut out of it takes the longest pages with it.
+    assert!((0.7..1.1).contains(&(mean / between_pages)), "{mean} and {between_pages}");
     let shown = stacks.run(["report", "out", "--format", "markdown"]);
     let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
     assert!(shown.contains("php-fpm") && shown.contains("waiting, network, client"), "{shown}");

@@ -144,7 +144,7 @@ pub fn probe(settings: &Settings<'_>) -> Result<(Address, Probe), ProbeError> {
     } else {
         Body::Stable
     };
-    let redirects = follow(settings, &address, first.location.clone());
+    let redirects = follow(settings, &address, first);
     Ok((address, Probe { fetches, body, redirects }))
 }
 
@@ -171,15 +171,18 @@ fn check_multiplexing(settings: &Settings<'_>, address: &Address) -> Result<(), 
     if multiplexes { Ok(()) } else { Err(ProbeError::Wants { address: address.clone(), reason }) }
 }
 
-/// Follows redirects as long as they stay on the same server; others are only named.
-fn follow(settings: &Settings<'_>, address: &Address, mut next: Option<String>) -> Vec<String> {
+/// Follows redirects as long as they stay on the same server; others are only named, and so is that of a request that may
+/// change something, which nobody has asked for at another place.
+fn follow(settings: &Settings<'_>, address: &Address, first: &Fetch) -> Vec<String> {
+    let told = |fetch: &Fetch| fetch.redirect().map(str::to_owned);
     let mut hops = Vec::new();
+    let mut next = told(first);
     while let Some(location) = next.take() {
         let scheme = if settings.tls.is_some() { "https://" } else { "http://" };
-        let path = same_server_path(&location, scheme, settings.authority);
+        let path = same_server_path(&location, scheme, settings.authority).filter(|_| settings.request.is_safe());
         hops.push(location);
         if hops.len() < REDIRECTS_MAX {
-            next = path.and_then(|path| fetch(settings, address, &get(settings, &path)).ok()).and_then(|f| f.location);
+            next = path.and_then(|path| told(&fetch(settings, address, &get(settings, &path)).ok()?));
         }
     }
     hops
@@ -198,6 +201,8 @@ fn same_server_path(location: &str, scheme: &str, authority: &str) -> Option<Str
     if location.contains(|c: char| c.is_ascii_control() || c == ' ') {
         return None;
     }
+    // A part of the page is of no concern to the server.
+    let location = location.split('#').next().unwrap_or_default();
     if location.starts_with('/') && !location.starts_with("//") {
         return Some(location.into());
     }
@@ -400,6 +405,9 @@ fn plain(error: &std::io::Error, address: &Address) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::{BufRead, BufReader, Write};
+    use std::net::TcpListener;
+    use std::sync::mpsc::{Receiver, channel};
 
     #[test]
     fn redirects_are_followed_on_the_same_server_only() {
@@ -411,6 +419,64 @@ mod tests {
         assert_eq!(path("http://host:8080/x"), None);
         assert_eq!(path("https://host:80/x"), None);
         assert_eq!(same_server_path("https://host/x", "https://", "host").as_deref(), Some("/x"));
+        assert_eq!([path("/x?y#part"), path("http://host:80#part")], [Some("/x?y".into()), Some("/".into())]);
+        assert_eq!(path("#part"), None);
+    }
+
+    /// A server that answers `answer` to each request and tells its first line.
+    fn answering(answer: &'static str) -> (Address, Receiver<String>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = Address::Tcp(listener.local_addr().unwrap());
+        let (tell, told) = channel();
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut reader = BufReader::new(stream.unwrap());
+                let mut line = String::new();
+                reader.read_line(&mut line).unwrap();
+                // The first connection only finds out whether there is anybody.
+                if line.is_empty() {
+                    continue;
+                }
+                tell.send(line).unwrap();
+                reader.get_mut().write_all(answer.as_bytes()).unwrap();
+            }
+        });
+        (address, told)
+    }
+
+    /// Redirects that are found with `method`, and the first lines that the server has seen.
+    fn followed(method: &str, answer: &'static str) -> (Probe, Vec<String>) {
+        let (address, told) = answering(answer);
+        let request = Request { method: method.into(), ..Request::get("/posts/5") };
+        let settings = Settings {
+            addresses: &[address],
+            authority: "host",
+            protocol: Protocol::Http1,
+            request: &request,
+            numbering: &Numbering::default(),
+            seed: 1,
+            tls: None,
+            streams: 1,
+            fetches: 1,
+            timeout_ns: 10 * model::NS_PER_S,
+        };
+        let (_, seen) = probe(&settings).unwrap();
+        (seen, told.try_iter().collect())
+    }
+
+    /// `DELETE /posts` was sent where `DELETE /posts/5` was asked for, and `POST /items/42`.
+    #[test]
+    fn a_location_is_told_and_not_followed_for_requests_that_change_something() {
+        const OTHER: &str = "HTTP/1.1 303 See Other\r\nLocation: /posts#top\r\nContent-Length: 0\r\n\r\n";
+        const CREATED: &str = "HTTP/1.1 201 Created\r\nLocation: /items/42\r\nContent-Length: 0\r\n\r\n";
+        let (seen, lines) = followed("DELETE", OTHER);
+        assert_eq!((seen.redirects, lines), (vec!["/posts#top".into()], vec!["DELETE /posts/5 HTTP/1.1\r\n".into()]));
+        let (seen, lines) = followed("POST", CREATED);
+        assert_eq!(seen.fetches[0].location.as_deref(), Some("/items/42"));
+        assert_eq!((seen.redirects.len(), lines), (0, vec!["POST /posts/5 HTTP/1.1\r\n".into()]));
+        let (seen, lines) = followed("GET", OTHER);
+        assert_eq!((seen.redirects.len(), lines.len()), (REDIRECTS_MAX, REDIRECTS_MAX));
+        assert_eq!(lines[1], "GET /posts HTTP/1.1\r\n");
     }
 
     /// A bare carriage return ends no header line here, and for others a request line.

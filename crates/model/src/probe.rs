@@ -10,7 +10,8 @@ pub struct Probe {
     pub fetches: Vec<Fetch>,
     /// True if the body is the same each time.
     pub body: Body,
-    /// Where a redirect leads, hop by hop, as told by `Location`; empty when there is none.
+    /// Where a redirect leads, hop by hop, as told by `Location`; empty when there is none. Of a request that may change
+    /// something only the first hop, which is not followed.
     pub redirects: Vec<String>,
 }
 
@@ -75,6 +76,14 @@ pub struct Fetch {
     pub connect_ns: u64,
     /// Time from the request to the complete response; ns.
     pub response_ns: u64,
+}
+
+impl Fetch {
+    /// Where it sends its reader; none of an answer that is no redirect, whose `Location` is that of something else.
+    #[must_use]
+    pub fn redirect(&self) -> Option<&str> {
+        self.location.as_deref().filter(|_| (300..400).contains(&self.status))
+    }
 }
 
 /// True if the body is the same each time.

@@ -156,7 +156,7 @@ fn band(text: &str) -> Option<SizeBand> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::exit::Exit;
     use model::Fetch;
@@ -199,7 +199,7 @@ mod tests {
         assert!(Expect::parse(&format!("body~{}", "x".repeat(4097))).is_err());
     }
 
-    fn probe(status: u16, body: Body) -> Probe {
+    pub(crate) fn probe(status: u16, body: Body) -> Probe {
         let fetch = Fetch {
             status,
             size_bytes: 64,

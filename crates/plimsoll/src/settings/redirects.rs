@@ -14,37 +14,39 @@ pub(crate) struct Way {
     pub(crate) hops: Vec<String>,
     /// Where a page was found; none when there is no redirect, or no end of them.
     pub(crate) end: Option<String>,
-    /// Scheme, host and port that were not asked, as they are not of the host that was named.
+    /// Why the last of these places was not asked, if it was not.
     pub(crate) unasked: Option<String>,
 }
 
 /// Follows redirects from `url`, which answered as `probe` says, as far as they stay on its host. Another server there is
-/// asked without the headers of the plan, which may hold credentials.
+/// asked without the headers of the plan, which may hold credentials. A request that may change something is sent nowhere
+/// else.
 pub(crate) fn follow(plan: &Plan, url: &TargetUrl, probe: &Probe, is_overridden: bool) -> Way {
     let mut way = Way::default();
     let mut here = url.clone();
-    let mut next = probe.fetches.first().and_then(location);
+    let mut next = probe.fetches.first().and_then(Fetch::redirect).map(str::to_owned);
     while let Some(told) = next.take().filter(|_| way.hops.len() < REDIRECTS_MAX) {
         way.hops.push(told.clone());
+        let request = &plan.requests[0];
+        if !request.is_safe() {
+            way.unasked = Some(format!("not followed: {} may change something there", request.method));
+            break;
+        }
         let Ok(there) = TargetUrl::parse(&join(&here, &told)) else { break };
         let is_home = url.is_same_server(&there);
         let Some(address) = address(plan, url, &there, is_overridden) else {
-            way.unasked = Some(there.origin());
+            let origin = there.origin();
+            way.unasked = Some(format!("{origin} was not asked: redirects are followed on the host of the URL only"));
             break;
         };
         let Some(fetch) = fetch(plan, &there, address, is_home) else { break };
-        next = location(&fetch);
+        next = fetch.redirect().map(str::to_owned);
         if fetch.status < 300 {
             way.end = Some(there.url.clone());
         }
         here = there;
     }
     way
-}
-
-/// Where an answer sends its reader.
-fn location(fetch: &Fetch) -> Option<String> {
-    fetch.location.clone().filter(|_| (300..400).contains(&fetch.status))
 }
 
 /// Address of `there`; none of what a server of the host that was named has no say in: other hosts, other protocols, and
@@ -109,7 +111,8 @@ fn join(base: &TargetUrl, location: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{Load, NS_PER_S, Stop, Target};
+    use crate::settings::expect::tests::probe;
+    use model::{Body, Load, NS_PER_S, Stop, Target};
 
     #[test]
     fn redirects_lead_to_no_other_host_and_no_other_protocol() {
@@ -135,6 +138,20 @@ mod tests {
         }
         assert_eq!(asked("http://shop.example/home", true).as_deref(), Some("192.0.2.7:80"));
         assert_eq!(asked("https://shop.example/", true), None, "with --connect-to nobody knows where that is");
+    }
+
+    /// `check -m DELETE` sent it on to where the answer led.
+    #[test]
+    fn what_may_change_something_is_sent_on_to_no_other_place() {
+        let target = Target::at("192.0.2.7:80".parse().unwrap());
+        let mut plan = Plan::new(target, Load::Closed { connections: 1 }, Stop::Duration { duration_ns: NS_PER_S });
+        plan.requests[0].method = "DELETE".into();
+        let mut probe = probe(303, Body::Stable);
+        probe.fetches[0].location = Some("/posts".into());
+        let url = TargetUrl::parse("http://shop.example/posts/5").unwrap();
+        let way = follow(&plan, &url, &probe, false);
+        assert_eq!((way.hops, way.end), (vec!["/posts".to_owned()], None));
+        assert_eq!(way.unasked.as_deref(), Some("not followed: DELETE may change something there"));
     }
 
     #[test]

@@ -127,8 +127,8 @@ fn of_target(args: &CheckArgs, load: Load, stop: &Arc<AtomicBool>) -> Result<Loo
     session.check()?;
     let seen = session.machine(&plan, &samples);
     let mut rows = target(&looked, &seen);
-    if let Some(origin) = unasked {
-        let why = format!(" ({origin} was not asked: redirects are followed on the host of the URL only)");
+    if let Some(why) = unasked {
+        let why = format!(" ({why})");
         rows.iter_mut().filter(|row| row.what == REDIRECT).for_each(|row| row.found.push_str(&why));
     }
     rows.extend(machine(&seen));
@@ -136,7 +136,7 @@ fn of_target(args: &CheckArgs, load: Load, stop: &Arc<AtomicBool>) -> Result<Loo
     Ok(Looked { rows, target: Some(looked.into_inner()), environment, started: session.started.clone() })
 }
 
-/// What the target does, and the server that a redirect leads to and that was not asked.
+/// What the target does, and why the place that a redirect leads to was not asked, if it was not.
 fn look(
     plan: &Plan,
     session: &Session,

@@ -38,7 +38,7 @@ pub fn probe(probe: &Probe, url: &str) -> String {
             }
         }
     }
-    let way: Vec<_> = match (probe.redirects.as_slice(), first.location.as_deref()) {
+    let way: Vec<_> = match (probe.redirects.as_slice(), first.redirect()) {
         ([], Some(location)) => vec![location],
         (redirects, _) => redirects.iter().map(String::as_str).collect(),
     };

@@ -88,7 +88,7 @@ impl Sockets {
         self.slots[conn].generation == generation && self.slots[conn].fd.is_some()
     }
 
-    /// Reads what is there; 0 is the end of the stream, none means nothing is there.
+    /// Reads what is there; 0 is the end of the stream, none means that there is nothing to be had of it, or not yet.
     #[inline]
     pub(crate) fn read(&mut self, conn: usize, buffer: &mut [u8]) -> Result<Option<usize>, FailureKind> {
         let Some(fd) = &self.slots[conn].fd else { return Ok(None) };
@@ -102,7 +102,7 @@ impl Sockets {
         }
     }
 
-    /// True if the last read, of `n` bytes into a buffer of `capacity`, may have left something.
+    /// True if the last read, which brought `n` bytes into a buffer of `capacity`, may have left something.
     #[inline]
     pub(crate) fn has_more(&self, n: usize, capacity: usize) -> bool {
         self.tls.as_ref().map_or(n == capacity, TlsStreams::has_more)

@@ -1,5 +1,8 @@
 //! One load thread: opens its connections, waits for the start, then drives its core from epoll.
 
+#[cfg(test)]
+mod tests;
+
 use crate::core::{Core, Job};
 use crate::marks::SliceMarks;
 use crate::opening::OpeningBoard;
@@ -11,6 +14,7 @@ use crate::window::Window;
 use clock::{Clock, thread_cpu_ns};
 use model::{Address, Failure, FailureKind, FailurePhase, TlsSession};
 use rustix::event::epoll::EventFlags;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
@@ -26,6 +30,13 @@ const OPEN_PAUSE_NS: u64 = 50_000_000;
 const OPEN_WAIT_NS: u64 = 10_000_000;
 /// One read takes at most this; one buffer per thread.
 const READ_BYTES: usize = 64 * 1024;
+/// Reads of one connection before the others, and whatever is due by time, have their turn: its peer may send faster than
+/// this thread reads.
+const READS_PER_TURN: usize = 16;
+/// What tells that a connection has something to read, or an end.
+const READABLE: EventFlags = CLOSING.union(EventFlags::IN);
+/// What tells that its peer sends no more.
+const CLOSING: EventFlags = EventFlags::RDHUP.union(EventFlags::HUP).union(EventFlags::ERR);
 const _: () = assert!(READ_BYTES >= PLAIN_BYTES, "what a read of TLS holds must fit");
 
 /// What a load thread is given.
@@ -71,6 +82,8 @@ struct Worker {
     core: Core,
     sockets: Sockets,
     buffer: Box<[u8]>,
+    /// Connections that have more to read than was read in their turn, and of which no other event tells.
+    unread: VecDeque<Ready>,
     beforehand: usize,
     open_timeout_ns: u64,
     spin: Spin,
@@ -91,6 +104,7 @@ impl Worker {
             core: Core::new(setup.job, Arc::clone(&setup.window), setup.marks),
             sockets: Sockets::new(&setup.address, connections, setup.tls)?,
             buffer: vec![0; READ_BYTES].into_boxed_slice(),
+            unread: VecDeque::with_capacity(connections),
             beforehand,
             open_timeout_ns: setup.open_timeout_ns,
             spin: Spin::new(setup.spin_ns),
@@ -130,13 +144,26 @@ impl Worker {
                 due_ns: self.core.next_send_ns(),
                 awaiting_since_ns: self.core.awaiting_since_ns(),
             };
-            let sleep_ns = self.spin.sleep_ns(now, next, thread_cpu_ns);
+            let sleep_ns =
+                if self.unread.is_empty() { self.spin.sleep_ns(now, next, thread_cpu_ns) } else { 0 };
             let ready = self.sockets.wait(sleep_ns)?;
             self.spin.look(now, ready > 0, thread_cpu_ns);
-            for i in 0..ready {
-                if let Some(event) = self.sockets.event(i) {
-                    self.handle(event, clock);
-                }
+            self.handle_all(ready, clock);
+        }
+    }
+
+    /// Handles the events of the last wait, then what the turns before have left unread.
+    #[inline]
+    fn handle_all(&mut self, ready: usize, clock: Clock) {
+        let left = self.unread.len();
+        for i in 0..ready {
+            if let Some(event) = self.sockets.event(i) {
+                self.handle(event, clock);
+            }
+        }
+        for _ in 0..left {
+            if let Some(unread) = self.next_unread() {
+                self.handle(unread, clock);
             }
         }
     }
@@ -146,7 +173,7 @@ impl Worker {
         let Ready { conn, flags, .. } = ready;
         if self.core.is_opening(conn) {
             match self.advance(conn, clock) {
-                Ok((Opening::Pending, _)) => return,
+                Ok((Opening::Pending, _)) => return self.read_later_if_more(ready),
                 Ok((Opening::Done, now)) => self.core.on_opened(conn, now, &mut self.sockets),
                 Err((failure, now)) => return self.core.on_open_failed(conn, failure, now, &mut self.sockets),
             }
@@ -156,7 +183,7 @@ impl Worker {
                 Err(kind) => return self.core.on_error(conn, kind, clock.now_ns(), &mut self.sockets),
             }
         }
-        if flags.intersects(EventFlags::IN | EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR) {
+        if flags.intersects(READABLE) {
             self.read(ready, clock);
         }
     }
@@ -172,15 +199,19 @@ impl Worker {
         outcome.map(|opening| (opening, now)).map_err(|failure| (failure, now))
     }
 
-    /// Reads once; again only when the buffer was full or the peer has closed its side.
+    /// Reads once; again only when the buffer was full or the peer has closed its side, and not for ever.
     #[inline]
     fn read(&mut self, ready: Ready, clock: Clock) {
         let conn = ready.conn;
-        let closing = ready.flags.intersects(EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR);
-        while self.sockets.is_current(conn, ready.generation) {
+        let closing = ready.flags.intersects(CLOSING);
+        for _ in 0..READS_PER_TURN {
+            if !self.sockets.is_current(conn, ready.generation) {
+                return;
+            }
             let outcome = self.sockets.read(conn, &mut self.buffer);
             let now = clock.now_ns();
             match outcome {
+                Ok(None) if self.sockets.has_more(0, self.buffer.len()) => {}
                 Ok(None) => return,
                 Ok(Some(0)) => return self.core.on_eof(conn, now, &mut self.sockets),
                 Ok(Some(n)) => {
@@ -192,6 +223,30 @@ impl Worker {
                 Err(kind) => return self.core.on_error(conn, kind, now, &mut self.sockets),
             }
         }
+        self.read_later(ready);
+    }
+
+    /// A connection is being opened: of its handshake more may have come than was read.
+    fn read_later_if_more(&mut self, ready: Ready) {
+        if self.sockets.has_more(0, self.buffer.len()) {
+            self.read_later(ready);
+        }
+    }
+
+    /// Goes on with a connection in the next turn, as no event will tell of what it has.
+    #[cold]
+    fn read_later(&mut self, ready: Ready) {
+        let is_same = |other: &&mut Ready| (other.conn, other.generation) == (ready.conn, ready.generation);
+        match self.unread.iter_mut().find(is_same) {
+            Some(known) => known.flags |= ready.flags,
+            None => self.unread.push_back(ready),
+        }
+    }
+
+    /// The next of these connections; none when its socket has been closed since.
+    fn next_unread(&mut self) -> Option<Ready> {
+        let next = self.unread.pop_front()?;
+        self.sockets.is_current(next.conn, next.generation).then_some(next)
     }
 
     fn deliver_ticks(&mut self) {
@@ -221,23 +276,16 @@ impl Worker {
                     Err(kind) => opening.failed(conn, Failure::new(FailurePhase::Connect, kind), now),
                 }
             }
-            for i in 0..self.sockets.wait(if opening.is_over() { 0 } else { OPEN_WAIT_NS })? {
-                let Some(event) = self.sockets.event(i) else { continue };
-                if opening.pending[event.conn].is_none() {
-                    continue;
+            let left = self.unread.len();
+            for i in 0..self.sockets.wait(if opening.is_over() || left > 0 { 0 } else { OPEN_WAIT_NS })? {
+                if let Some(event) = self.sockets.event(i) {
+                    self.handle_opening(event, &mut opening, clock);
                 }
-                match self.advance(event.conn, clock) {
-                    Ok((Opening::Pending, _)) => continue,
-                    Ok((Opening::Done, _)) => {
-                        self.core.opened_early(event.conn);
-                        opening.succeeded();
-                    }
-                    Err((failure, now)) => {
-                        self.core.lost_early(event.conn, &mut self.sockets);
-                        opening.failed(event.conn, failure, now);
-                    }
+            }
+            for _ in 0..left {
+                if let Some(unread) = self.next_unread() {
+                    self.handle_opening(unread, &mut opening, clock);
                 }
-                opening.pending[event.conn] = None;
             }
             self.opening.add(opening.take_fresh());
             let is_given_up = self.opening.is_given_up();
@@ -252,6 +300,26 @@ impl Worker {
             }
         }
         Ok((opening.established, opening.failure))
+    }
+
+    /// Something has happened to a connection that is opened before the clock starts.
+    fn handle_opening(&mut self, ready: Ready, opening: &mut OpenPhase, clock: Clock) {
+        let conn = ready.conn;
+        if opening.pending[conn].is_none() {
+            return;
+        }
+        match self.advance(conn, clock) {
+            Ok((Opening::Pending, _)) => return self.read_later_if_more(ready),
+            Ok((Opening::Done, _)) => {
+                self.core.opened_early(conn);
+                opening.succeeded();
+            }
+            Err((failure, now)) => {
+                self.core.lost_early(conn, &mut self.sockets);
+                opening.failed(conn, failure, now);
+            }
+        }
+        opening.pending[conn] = None;
     }
 }
 

@@ -242,7 +242,7 @@ impl Connection {
                 Read::Bytes(got)
             }
             Ok(None) => {
-                self.readable = false;
+                self.readable = stream.has_more();
                 Read::Nothing
             }
             Err(TlsStreamError::Socket(_)) => Read::Gone,

@@ -420,7 +420,7 @@ impl Worker {
                 }
                 _ => None,
             },
-            Read::Nothing => Some(Fate::Wait),
+            Read::Nothing => (!connection.readable).then_some(Fate::Wait),
             Read::NotTls | Read::BrokenTls if !connection.draining => {
                 bump(&self.stats().malformed, 1);
                 (connection.last, connection.linger) = (true, true);

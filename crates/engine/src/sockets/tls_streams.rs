@@ -91,7 +91,7 @@ impl TlsStreams {
         self.more
     }
 
-    /// Reads until there is plaintext or nothing is left; 0 is the end of the stream.
+    /// Reads until there is plaintext, nothing is left, or there has been no plaintext for long; 0 is the end of the stream.
     #[inline]
     pub(super) fn read(&mut self, conn: usize, fd: &OwnedFd, plain: &mut [u8]) -> Result<Option<usize>, FailureKind> {
         let Some(slot) = &mut self.slots[conn] else { return Ok(None) };

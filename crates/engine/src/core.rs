@@ -32,7 +32,7 @@ use std::sync::Arc;
 use ticks::Ticks;
 use wire::http1::{ClientError, Ignore, Response};
 
-/// First pause after a connection could not be opened; doubles up to [`BACKOFF_MAX_NS`].
+/// First pause after a connection could not be opened, or was of no use; doubles up to [`BACKOFF_MAX_NS`].
 const BACKOFF_MIN_NS: u64 = 1_000_000;
 /// Longest pause between attempts to open a connection.
 const BACKOFF_MAX_NS: u64 = 128_000_000;
@@ -251,7 +251,8 @@ impl Core {
     pub(crate) fn on_opened(&mut self, conn: usize, now: u64, net: &mut impl Transport) {
         let c = &mut self.conns[conn];
         c.state = State::Open;
-        c.refusals = 0;
+        // Until there is a response on it.
+        c.fruitless = c.fruitless.max(1);
         self.ticks.current().flow.opened += 1;
         if c.is_busy() {
             self.write(conn, now, net);
@@ -420,7 +421,12 @@ impl Core {
     fn idle_lost(&mut self, conn: usize, now: u64, net: &mut impl Transport) {
         self.abandon(conn, net);
         self.free.retain(|&other| other != conn);
-        self.retry(conn, now);
+        if self.conns[conn].fruitless == 0 {
+            self.retry(conn, now);
+        } else {
+            // A server that accepts and closes would be kept busy with it, and so would this thread.
+            self.back_off(conn, now);
+        }
     }
 
     fn abandon(&mut self, conn: usize, net: &mut impl Transport) {
@@ -430,8 +436,8 @@ impl Core {
 
     fn back_off(&mut self, conn: usize, now: u64) {
         let c = &mut self.conns[conn];
-        let pause = (BACKOFF_MIN_NS << c.refusals.min(16)).min(BACKOFF_MAX_NS);
-        c.refusals = c.refusals.saturating_add(1);
+        let pause = (BACKOFF_MIN_NS << c.fruitless.min(16)).min(BACKOFF_MAX_NS);
+        c.fruitless = c.fruitless.saturating_add(1);
         self.retry(conn, now + pause);
     }
 

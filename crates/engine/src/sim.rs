@@ -3,6 +3,7 @@
 //! Time jumps to whatever is next, the core's own deadline or a response that is due. So a stall of 200 ms
 //! lasts exactly 200 ms, and the tool's figures can be held against arithmetic.
 
+mod ends;
 mod tests;
 
 use crate::core::{Core, Job, Pace};
@@ -69,6 +70,8 @@ struct Net {
     request: Vec<u8>,
     server: Server,
     accepts: bool,
+    /// The server closes a connection so long after it was opened, if it does; ns.
+    closes_after_ns: Option<u64>,
     generations: Vec<u32>,
     on_its_way: BinaryHeap<Reverse<Delivery>>,
     scheduled: u64,
@@ -133,8 +136,11 @@ impl Net {
 }
 
 impl Transport for Net {
-    fn connect(&mut self, _conn: usize) -> Result<Opening, FailureKind> {
+    fn connect(&mut self, conn: usize) -> Result<Opening, FailureKind> {
         self.connects += 1;
+        if let Some(after_ns) = self.closes_after_ns {
+            self.schedule(self.now + after_ns, conn, Due::Eof);
+        }
         if self.accepts { Ok(Opening::Done) } else { Err(FailureKind::Refused) }
     }
 
@@ -178,6 +184,7 @@ struct Sim {
     /// When the connections are opened, on a clock of its own.
     opened_ns: u64,
     accepts: bool,
+    closes_after_ns: Option<u64>,
     contract: Contract,
     marks: Arc<SliceMarks>,
     /// By how much the window is prolonged, shortly before its end.
@@ -215,6 +222,7 @@ impl Sim {
             timeout_ns: 5 * NS_PER_S,
             opened_ns: 0,
             accepts: true,
+            closes_after_ns: None,
             contract: Contract { status: Some(200), ..Contract::default() },
             marks: Arc::default(),
             prolonged_ns: None,
@@ -249,6 +257,7 @@ impl Sim {
             request,
             server: Box::new(server),
             accepts: true,
+            closes_after_ns: self.closes_after_ns,
             generations: vec![0; self.connections],
             on_its_way: BinaryHeap::new(),
             scheduled: 0,

@@ -21,8 +21,8 @@ pub(super) struct Conn {
     pub(super) opening_since_ns: u64,
     /// When a slot that is down wants its turn; ns.
     pub(super) retry_ns: u64,
-    /// Attempts to open that failed in a row.
-    pub(super) refusals: u8,
+    /// Attempts to open since the last response: what failed, and what opened and was of no use.
+    pub(super) fruitless: u8,
     /// Responses since the window began.
     pub(super) answered: u64,
 }
@@ -62,7 +62,7 @@ impl Conn {
             written: 0,
             opening_since_ns: 0,
             retry_ns: 0,
-            refusals: 0,
+            fruitless: 0,
             answered: 0,
         }
     }

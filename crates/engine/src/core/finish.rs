@@ -45,6 +45,7 @@ impl Core {
         let has_come_in_window = self.in_window(now);
         let c = &mut self.conns[conn];
         c.answered += u64::from(has_come_in_window);
+        c.fruitless = 0;
         let flight = c.flights[place];
         let item = flight.item as usize;
         let framed = conn::breach(self.job.source.contract(item), response);

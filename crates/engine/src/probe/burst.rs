@@ -1,6 +1,7 @@
 //! A bounded burst of requests over a few connections, to see whether something refuses many at once.
 
 use super::dialogue::{Dialogue, Loss};
+use super::line::Deadline;
 use crate::core::{BodyCheck, Look, breach, failure_of};
 use crate::sockets::kind_of;
 use crate::source::{Scratch, Source, Style, TemplateError};
@@ -103,7 +104,7 @@ impl Volley<'_> {
         let bytes = self.source.bytes(item, u64::from(number), &mut self.scratch);
         let place = &mut self.slots[slot];
         if let Some(dialogue) = &mut place.dialogue
-            && dialogue.send(bytes, expect).is_ok()
+            && dialogue.send(bytes, expect, Deadline::after(timeout_ns)).is_ok()
         {
             return Ok(());
         }
@@ -114,7 +115,7 @@ impl Volley<'_> {
         let dialogue = place.dialogue.insert(dialogue);
         self.burst.opened += 1;
         dialogue.start_tls(self.tls, timeout_ns).map_err(failed(FailurePhase::Tls))?;
-        dialogue.send(bytes, expect).map_err(|loss| failure(&loss, FailurePhase::Send))
+        dialogue.send(bytes, expect, Deadline::after(timeout_ns)).map_err(|loss| failure(&loss, FailurePhase::Send))
     }
 
     fn receive(&mut self, slot: usize, number: u32) -> Result<(Response, Heard), Failure> {
@@ -124,7 +125,7 @@ impl Volley<'_> {
         let Some(dialogue) = &mut self.slots[slot].dialogue else {
             return Err(Failure::new(FailurePhase::Connect, FailureKind::Closed));
         };
-        let response = dialogue.receive(timeout_ns, &mut heard).map_err(|loss| {
+        let response = dialogue.receive(Deadline::after(timeout_ns), &mut heard).map_err(|loss| {
             failure(&loss, if dialogue.first().is_empty() { FailurePhase::FirstByte } else { FailurePhase::Body })
         })?;
         Ok((response, heard))

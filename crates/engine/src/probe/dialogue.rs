@@ -1,9 +1,8 @@
 //! Requests and their answers, one at a time, on one blocking connection.
 
-use super::line::Line;
+use super::line::{Deadline, Line};
 use crate::source::Style;
 use crate::tls::Config;
-use clock::Clock;
 use model::{Address, TlsSession};
 use std::io;
 use wire::http1::{ClientError, Expect, Limits, Response, ResponseSink};
@@ -51,11 +50,11 @@ impl Dialogue {
 
     /// Does the TLS handshake, if there is to be one.
     pub(super) fn start_tls(&mut self, tls: Option<&Config>, timeout_ns: u64) -> io::Result<()> {
-        tls.map_or(Ok(()), |config| self.line.start_tls(config, timeout_ns))
+        tls.map_or(Ok(()), |config| self.line.start_tls(config, Deadline::after(timeout_ns)))
     }
 
-    /// Sends a request and waits for its answer, which has to be complete within `timeout_ns`. A server that takes no more
-    /// of a request may have said why.
+    /// Sends a request and waits for its answer, both within `timeout_ns`. A server that takes no more of a request may
+    /// have said why.
     pub(super) fn exchange(
         &mut self,
         request: &[u8],
@@ -63,9 +62,10 @@ impl Dialogue {
         timeout_ns: u64,
         sink: &mut impl ResponseSink,
     ) -> Result<Response, Loss> {
-        match self.send(request, expect) {
-            Ok(()) => self.receive(timeout_ns, sink),
-            Err(loss) => match self.receive(EARLY_WAIT_NS, sink) {
+        let deadline = Deadline::after(timeout_ns);
+        match self.send(request, expect, deadline) {
+            Ok(()) => self.receive(deadline, sink),
+            Err(loss) => match self.receive(Deadline::after(EARLY_WAIT_NS), sink) {
                 Ok(response) => Ok(Response { keepalive: false, ..response }),
                 Err(_) => Err(loss),
             },
@@ -73,19 +73,18 @@ impl Dialogue {
     }
 
     /// Sends a request; nothing else may be outstanding.
-    pub(super) fn send(&mut self, request: &[u8], expect: Expect) -> Result<(), Loss> {
+    pub(super) fn send(&mut self, request: &[u8], expect: Expect, deadline: Deadline) -> Result<(), Loss> {
         let stream = self.machine.open();
         self.machine.submit(stream, expect);
-        self.line.write_all(request).map_err(Loss::Io)
+        self.line.write_all(request, deadline).map_err(Loss::Io)
     }
 
-    /// The answer to what was sent, complete within `timeout_ns`: a server that drips meets the deadline of no read.
-    pub(super) fn receive(&mut self, timeout_ns: u64, sink: &mut impl ResponseSink) -> Result<Response, Loss> {
-        let clock = Clock::start();
+    /// The complete answer to what was sent.
+    pub(super) fn receive(&mut self, deadline: Deadline, sink: &mut impl ResponseSink) -> Result<Response, Loss> {
         self.first.clear();
         (self.received_bytes, self.surplus_bytes) = (0, 0);
         loop {
-            let bytes = self.line.read(timeout_ns.saturating_sub(clock.now_ns())).map_err(Loss::Io)?;
+            let bytes = self.line.read(deadline).map_err(Loss::Io)?;
             self.received_bytes += bytes.len() as u64;
             if self.first.is_empty() {
                 self.first.extend_from_slice(&bytes[..bytes.len().min(SHOWN_BYTES)]);
@@ -112,10 +111,10 @@ impl Dialogue {
     pub(super) fn ask_multiplexing(&mut self, timeout_ns: u64) -> Result<bool, Loss> {
         let (mut question, mut answer) = (Vec::new(), Vec::new());
         fastcgi::ask_multiplexing(&mut question);
-        self.line.write_all(&question).map_err(Loss::Io)?;
-        let clock = Clock::start();
+        let deadline = Deadline::after(timeout_ns);
+        self.line.write_all(&question, deadline).map_err(Loss::Io)?;
         loop {
-            let bytes = self.line.read(timeout_ns.saturating_sub(clock.now_ns())).map_err(Loss::Io)?;
+            let bytes = self.line.read(deadline).map_err(Loss::Io)?;
             if bytes.is_empty() {
                 return Ok(false);
             }
@@ -140,7 +139,7 @@ impl Dialogue {
     pub(super) fn surplus_bytes(&mut self, wait_ns: u64) -> u64 {
         if self.surplus_bytes == 0 && wait_ns > 0 {
             // A silence, an end, or an empty line is what there should be.
-            let bytes = self.line.read(wait_ns).unwrap_or_default();
+            let bytes = self.line.read(Deadline::after(wait_ns)).unwrap_or_default();
             self.surplus_bytes = if self.machine.passes_over(bytes) { 0 } else { bytes.len() as u64 };
         }
         self.surplus_bytes

@@ -14,7 +14,8 @@ use crate::source::{Scratch, Source, Style};
 use crate::transport::{Opening, Transport};
 use crate::window::Window;
 use model::{
-    Arrivals, Cohort, Contract, FailureKind, Flow, Histograms, NS_PER_S, Numbering, Phase, Protocol, Request, Tick,
+    Arrivals, Cohort, Contract, FailureKind, Flow, Histograms, MergedHistogram, NS_PER_S, Numbering, Phase, Protocol,
+    Request, Tick,
 };
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -386,4 +387,9 @@ fn pool(workers: usize, service_ns: u64) -> impl FnMut(u64) -> Answer {
         *next = (*next).max(now) + service_ns;
         Answer::At(*next)
     }
+}
+
+/// Values from `ns` on.
+fn at_least(histogram: &MergedHistogram, ns: u64) -> u64 {
+    histogram.buckets().filter(|(value_ns, _)| *value_ns >= ns).map(|(_, n)| n).sum()
 }

@@ -34,6 +34,8 @@ pub enum FailureKind {
     Reset,
     /// The peer closed the connection before the response was complete.
     Closed,
+    /// We closed it before the request's own deadline, as an older one on it had met its own.
+    Abandoned,
     /// No route to the host or network.
     Unreachable,
     /// This machine has no free local port left.
@@ -89,11 +91,12 @@ impl FailurePhase {
 
 impl FailureKind {
     /// Every kind.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Refused,
         Self::Timeout,
         Self::Reset,
         Self::Closed,
+        Self::Abandoned,
         Self::Unreachable,
         Self::PortsExhausted,
         Self::FdsExhausted,
@@ -114,6 +117,7 @@ impl FailureKind {
             Self::Timeout => "timeout",
             Self::Reset => "reset",
             Self::Closed => "closed",
+            Self::Abandoned => "abandoned",
             Self::Unreachable => "unreachable",
             Self::PortsExhausted => "ports_exhausted",
             Self::FdsExhausted => "fds_exhausted",

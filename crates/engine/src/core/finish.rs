@@ -134,12 +134,15 @@ impl Core {
     }
 
     /// The requests of a connection have ended without a complete response: the oldest of them with `failure`, those
-    /// behind it without a byte.
+    /// behind it without a byte. Behind one that timed out they have time left, unless they began with it.
     #[cold]
     pub(super) fn fail(&mut self, conn: usize, failure: Failure, now: u64, net: &mut impl Transport) {
         let unopened = matches!(failure.phase, FailurePhase::Connect | FailurePhase::Tls);
         let mut each = failure;
-        while self.conns[conn].is_busy() {
+        while let Some(&flight) = self.conns[conn].flights.front() {
+            if each.kind == FailureKind::Timeout && now - flight.started_ns < self.job.timeout_ns {
+                each.kind = FailureKind::Abandoned;
+            }
             self.failed(conn, 0, each, now);
             if !unopened {
                 each.phase = FailurePhase::FirstByte;

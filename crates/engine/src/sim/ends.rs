@@ -18,3 +18,22 @@ fn connections_that_are_closed_as_soon_as_they_open_are_opened_again_with_growin
     assert_eq!((seen.cohort.planned, seen.cohort.failed()), (1000, 0), "{:?}", seen.cohort.failures);
     assert_eq!(seen.latency.slip_blocked.summary().max_ns, 0);
 }
+
+/// Of 64 requests that were answered every 20 ms, with a timeout of 1 s, most "timed out" after less, and were told as fast.
+#[test]
+fn what_is_pipelined_behind_a_timeout_is_no_timeout_before_its_own_deadline() {
+    let mut sim = Sim::closed(1, 10);
+    (sim.pipeline, sim.timeout_ns) = (4, NS_PER_S);
+    // Of four the first is answered; the one that follows it then is out for half a second when the others time out.
+    let mut n = 0;
+    let seen = sim.run(move |now| {
+        n += 1;
+        if n % 5 == 1 { Answer::At(now + NS_PER_S / 2) } else { Answer::Never }
+    });
+    let c = &seen.cohort;
+    assert_eq!(c.failures.keys().collect::<Vec<_>>(), ["first_byte.abandoned", "first_byte.timeout"]);
+    assert!((9..=10).contains(&c.failures["first_byte.abandoned"]), "{:?}", c.failures);
+    assert_eq!((c.planned, c.censored), (c.good + c.failed(), c.failures["first_byte.timeout"]));
+    assert_eq!(seen.latency.response.count(), c.completed + c.censored);
+    assert_eq!(at_least(&seen.latency.response, NS_PER_S * 9 / 10), c.censored, "each after its whole time");
+}

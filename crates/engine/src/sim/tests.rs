@@ -1,7 +1,6 @@
 //! Results of the engine in virtual time against arithmetic.
 
 use super::*;
-use model::MergedHistogram;
 
 fn near(what: &str, measured: u64, truth_ms: f64, tolerance: f64) {
     let measured_ms = measured as f64 / 1e6;
@@ -403,11 +402,6 @@ fn marked(disturbed: impl IntoIterator<Item = u64>) -> Arc<SliceMarks> {
     disturbed.into_iter().for_each(|slice| marks.mark(slice));
     marks.publish(1000);
     Arc::new(marks)
-}
-
-/// Values from `ns` on.
-fn at_least(histogram: &MergedHistogram, ns: u64) -> u64 {
-    histogram.buckets().filter(|(value_ns, _)| *value_ns >= ns).map(|(_, n)| n).sum()
 }
 
 #[test]

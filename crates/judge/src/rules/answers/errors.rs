@@ -126,7 +126,9 @@ fn remedy(kind: &str, status: Option<u16>) -> String {
         ("connect.refused", _) => "check that the server is up, its connection limit and its backlog",
         ("tls.certificate", _) => "check the server's certificate; trust it (--ca-cert FILE) or skip verification (-k)",
         ("tls.handshake", _) => "find the reason in the server's error log",
-        (kind, _) if kind.ends_with(".timeout") => "lower the load, or allow more time (--timeout)",
+        (kind, _) if kind.ends_with(".timeout") || kind.ends_with(".abandoned") => {
+            "lower the load, or allow more time (--timeout)"
+        }
         (kind, _) if kind.ends_with(".reset") || kind.ends_with(".closed") => {
             "find out why the server drops connections (limit, crash, keep-alive): read its error log"
         }

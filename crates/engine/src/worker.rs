@@ -180,6 +180,8 @@ impl Worker {
         } else if flags.contains(EventFlags::OUT) {
             match self.sockets.flush(conn) {
                 Ok(()) => self.core.on_writable(conn, clock.now_ns(), &mut self.sockets),
+                // What the server has said before it went is still to be read, and behind that its end.
+                Err(FailureKind::Closed | FailureKind::Reset) if flags.intersects(READABLE) => {}
                 Err(kind) => return self.core.on_error(conn, kind, clock.now_ns(), &mut self.sockets),
             }
         }

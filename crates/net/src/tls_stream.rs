@@ -70,15 +70,18 @@ impl TlsStream {
             };
             let outcome = self.tls.receive(&incoming[..n], plain);
             // Who speaks no TLS at all has no use for an alert.
-            if !matches!(outcome, Err(TlsError::NotTls)) {
+            let flushed = match &outcome {
+                Err(TlsError::NotTls) => Ok(true),
                 // The next flight of the handshake, or an alert that says why we leave.
-                self.flush(socket, false)?;
-            }
+                _ => self.flush(socket, false),
+            };
             let plain_bytes = outcome.map_err(TlsStreamError::Tls)?;
             if plain_bytes > 0 {
+                // Whether it was flushed or not: what a peer has said before it went is heard, and its end met afterwards.
                 self.more = n == incoming.len() || self.tls.is_closed();
                 return Ok(Some(plain_bytes));
             }
+            flushed?;
         }
         self.more = true;
         Ok(None)

@@ -6,9 +6,11 @@ use crate::schedule::Share;
 use crate::source::{Source, Style};
 use crate::window::UNDECIDED_NS;
 use model::{NS_PER_S, Numbering, Protocol, Request};
+use net::TlsStream;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc::channel;
+use wire::tls::{Connection, RECORD_BYTES, ServerConfig, ServerSettings, Settings};
 
 /// What is to come on a loopback connection has come by then; ns.
 const SOON_NS: u64 = 10 * NS_PER_S;
@@ -110,4 +112,48 @@ fn a_body_without_end_holds_up_neither_the_timeout_nor_other_connections() {
     let ticks = counted(&mut worker, late_ns + NS_PER_S);
     assert_eq!(failures(&ticks, Failure::new(FailurePhase::Body, FailureKind::Timeout)), 1);
     assert!(worker.next_unread().is_none() && worker.unread.is_empty(), "its socket is closed");
+}
+
+/// 2026-01-01; certificates made in tests are valid much longer.
+const NOW_S: u64 = 1_767_225_600;
+
+/// How a client and a server speak TLS to each other.
+fn tls() -> (Config, ServerConfig) {
+    let rcgen::CertifiedKey { cert, signing_key } = rcgen::generate_simple_self_signed(["host".to_owned()]).unwrap();
+    let (chain, key_pem) = ([cert.der().to_vec()], signing_key.serialize_pem());
+    let server = ServerSettings { chain: &chain, key_pem: key_pem.as_bytes(), alpn: &[], now_s: NOW_S };
+    let client = Settings { host: "host", roots: None, alpn: &[], resumption: true, now_s: NOW_S };
+    (Config::new(&client).unwrap(), ServerConfig::new(&server).unwrap())
+}
+
+/// `send.reset` was told in place of 413, which had come.
+#[test]
+fn an_early_answer_to_an_upload_is_heard_over_tls_too() {
+    const TOO_LARGE: &[u8] = b"HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+    let (listener, clock) = (listener(), Clock::start());
+    let (client, server) = tls();
+    let body = vec![b'x'; 16 * 1024 * 1024];
+    let upload =
+        Request { method: "POST".into(), body_bytes: body.len() as u64, body, ..Request::get("/") };
+    let mut worker = worker(&listener, 1, Some(client), &upload);
+    let (refuse, refused) = channel();
+    let serving = std::thread::spawn(move || {
+        let (socket, _) = listener.accept().unwrap();
+        let mut stream = TlsStream::new(Connection::accept(&server).unwrap());
+        let (mut incoming, mut plain) = ([0; 4096], [0; 4096 + RECORD_BYTES]);
+        while !matches!(stream.read(&socket, &mut incoming, &mut plain).unwrap(), Some(1..)) {}
+        // The client has sent what it can: the rest of the upload is unread when the connection is closed.
+        refused.recv().unwrap();
+        assert_eq!(stream.send(&socket, TOO_LARGE, false).unwrap(), TOO_LARGE.len());
+        listener
+    });
+    assert_eq!(worker.open_all(clock).unwrap().0, 1);
+    worker.core.start(clock.now_ns(), &mut worker.sockets);
+    refuse.send(()).unwrap();
+    let _listener = serving.join().unwrap();
+    worker.step(clock);
+    let until_ns = clock.now_ns() + 2 * NS_PER_S;
+    let ticks = counted(&mut worker, until_ns);
+    assert_eq!(ticks.iter().map(|tick| tick.tally.status[413]).sum::<u64>(), 1);
+    assert_eq!(failures(&ticks, Failure::new(FailurePhase::Contract, FailureKind::Status)), 1);
 }

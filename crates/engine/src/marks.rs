@@ -64,6 +64,11 @@ impl SliceMarks {
         self.until.load(Ordering::Acquire)
     }
 
+    /// The slices before this one will be forgotten before long.
+    pub(crate) fn fading(&self) -> u64 {
+        self.until().saturating_sub(REMEMBERED / 2)
+    }
+
     /// True if any slice from that of `from_ns` to that of `to_ns` is disturbed; a slice that is forgotten counts as clean.
     pub(crate) fn any(&self, from_ns: u64, to_ns: u64) -> bool {
         let (from, to) = (slice_of(from_ns), slice_of(to_ns));
@@ -74,7 +79,7 @@ impl SliceMarks {
         (from.max(oldest)..=to).any(|slice| self.is_marked(slice))
     }
 
-    /// Undisturbed slices from `from` up to `to`, that one not counted.
+    /// Undisturbed slices from `from` up to `to`, that one not counted; they have to be remembered.
     pub(crate) fn clean(&self, from: u64, to: u64) -> u64 {
         (from..to).filter(|slice| !self.is_marked(*slice)).count() as u64
     }

@@ -465,6 +465,9 @@ impl Core {
                     Err(kind) => self.on_open_failed(conn, Failure::new(FailurePhase::Connect, kind), now, net),
                 }
                 // What failed at once is due later than now and stands behind `i`.
+            } else {
+                // Should the window be prolonged, the request that needs it opens it.
+                self.free.push_back(conn);
             }
         }
     }

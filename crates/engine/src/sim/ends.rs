@@ -37,3 +37,13 @@ fn what_is_pipelined_behind_a_timeout_is_no_timeout_before_its_own_deadline() {
     assert_eq!(seen.latency.response.count(), c.completed + c.censored);
     assert_eq!(at_least(&seen.latency.response, NS_PER_S * 9 / 10), c.censored, "each after its whole time");
 }
+
+/// It was forgotten, as nothing more was due then; the request of the time that was added waited for it until its timeout.
+#[test]
+fn a_slot_that_closed_before_the_end_serves_the_time_that_is_added() {
+    let mut sim = Sim::open(Arrivals::Constant, 1.0, 1, 10);
+    sim.prolonged_ns = Some(NS_PER_S / 2);
+    let seen = sim.run(|now| Answer::AtThenClose(now + 1_000_000));
+    assert_eq!((seen.cohort.planned, seen.cohort.good), (11, 11), "{:?}", seen.cohort.failures);
+    assert_eq!(seen.flow.grown, 0);
+}

@@ -18,7 +18,7 @@ use crate::recorder::WorkerTick;
 use crate::schedule::Share;
 use crate::source::{Scratch, Source};
 use crate::transport::{Opening, Transport};
-use crate::window::Window;
+use crate::window::{UNDECIDED_NS, Window};
 use aside::Aside;
 use body::BodyChecks;
 pub(crate) use body::{BodyCheck, Look};
@@ -497,10 +497,11 @@ impl Core {
     }
 
     /// Cuts the ticks that have ended by `now`. A window that was prolonged is known by then: else what comes in at its old
-    /// end would be told to be after it, and a slot that is free would rest.
+    /// end would be told to be after it, and a slot that is free would rest. One that was not decided may have begun since
+    /// the turn did.
     #[inline]
     fn advance(&mut self, now: u64) {
-        if now >= self.ticks.boundary_ns() {
+        if now >= self.ticks.boundary_ns() || self.start_ns == UNDECIDED_NS {
             self.look_at_window(now);
         }
         self.ticks.advance(now);

@@ -190,6 +190,8 @@ struct Sim {
     marks: Arc<SliceMarks>,
     /// By how much the window is prolonged, shortly before its end.
     prolonged_ns: Option<u64>,
+    /// A window that is decided at its begin, while the core handles what comes at that instant.
+    decided_ns: Option<(u64, u64)>,
 }
 
 /// Everything a simulated run has said.
@@ -227,6 +229,7 @@ impl Sim {
             contract: Contract { status: Some(200), ..Contract::default() },
             marks: Arc::default(),
             prolonged_ns: None,
+            decided_ns: None,
         }
     }
 
@@ -278,6 +281,9 @@ impl Sim {
             let end_ns = self.window_ns.1;
             if let Some(by_ns) = self.prolonged_ns.take_if(|_| now + SHORTLY_NS >= end_ns) {
                 shared.prolong(end_ns + by_ns);
+            }
+            if let Some((start_ns, end_ns)) = self.decided_ns.take_if(|(start_ns, _)| now >= *start_ns) {
+                shared.decide(start_ns, end_ns);
             }
         });
         Seen { arrivals: net.arrivals, connects: net.connects, sends: net.sends, aborts: net.aborts, ..seen }

@@ -38,6 +38,8 @@ pub(super) struct Flight {
     pub(super) stream: StreamId,
     /// True if its first byte has been counted as sent.
     pub(super) sent: bool,
+    /// True if it was counted as planned in the window: then its end counts as well, whatever is known of the window by then.
+    pub(super) planned: bool,
     /// When it was to be sent; ns.
     pub(super) intended_ns: u64,
     /// When work on it began (connecting, if the connection is opened for it); ns.

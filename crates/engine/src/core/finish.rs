@@ -54,7 +54,6 @@ impl Core {
         let looked_at = check.is_some();
         let content = check.and_then(|check| check.breach(look));
         let broken = framed.or_else(|| content.map(|kind| Failure::new(FailurePhase::Contract, kind)));
-        let in_window = self.in_window(flight.intended_ns);
         self.request_over(conn, place, now);
         self.ticks.in_slice(now, flight.intended_ns, broken.is_none());
         let tick = self.ticks.current();
@@ -63,7 +62,7 @@ impl Core {
             None => tick.flow.good += 1,
             Some(_) => tick.flow.failed += 1,
         }
-        if in_window {
+        if flight.planned {
             let response_ns = now - flight.intended_ns;
             tick.tally.completed += 1;
             tick.tally.body_checked += u64::from(looked_at);
@@ -161,11 +160,10 @@ impl Core {
     #[cold]
     fn failed(&mut self, conn: usize, place: usize, failure: Failure, now: u64) {
         let flight = self.conns[conn].flights[place];
-        let in_window = self.in_window(flight.intended_ns);
         self.request_over(conn, place, now);
         let tick = self.ticks.current();
         tick.flow.failed += 1;
-        if !in_window {
+        if !flight.planned {
             return;
         }
         tick.tally.failures[failure.index()] += 1;

@@ -20,16 +20,17 @@ impl Core {
         let number = self.next_number;
         self.next_number += u64::from(self.job.share.of);
         let item = self.job.source.pick(number) as u32;
+        let planned = self.in_window(intended);
         let c = &mut self.conns[conn];
         let stream = c.machine.open();
         if c.place(stream).is_none() {
             self.bodies.begin(c.looks.of(stream), Some(item));
         }
-        c.flights.push_back(Flight { number, item, stream, sent: false, intended_ns: intended, started_ns: now });
+        c.flights.push_back(Flight { number, item, stream, sent: false, planned, intended_ns: intended, started_ns: now });
         self.ticks.outstanding(now, 1);
         self.in_flight += 1;
         self.assigned_ns = now;
-        if self.in_window(intended) {
+        if planned {
             self.quota_used += 1;
             let tick = self.ticks.current();
             tick.tally.planned += 1;
@@ -137,7 +138,6 @@ impl Core {
     #[inline]
     fn taken(&mut self, conn: usize, mut n: usize) {
         self.ticks.current().flow.bytes_sent += n as u64;
-        let window = self.start_ns..self.end_ns;
         for &length in &self.lengths {
             if n == 0 {
                 return;
@@ -149,7 +149,7 @@ impl Core {
                 if !std::mem::replace(&mut flight.sent, true) {
                     let tick = self.ticks.current();
                     tick.flow.sent += 1;
-                    tick.tally.sent += u64::from(window.contains(&flight.intended_ns));
+                    tick.tally.sent += u64::from(flight.planned);
                 }
             }
             let left = length - c.written;

@@ -47,3 +47,20 @@ fn a_slot_that_closed_before_the_end_serves_the_time_that_is_added() {
     assert_eq!((seen.cohort.planned, seen.cohort.good), (11, 11), "{:?}", seen.cohort.failures);
     assert_eq!(seen.flow.grown, 0);
 }
+
+/// What was sent between the begin of the window and the thread's next look at it was not planned, and yet counted as good.
+#[test]
+fn a_window_decided_while_a_thread_was_busy_counts_each_request_once_or_not_at_all() {
+    use crate::window::UNDECIDED_NS;
+    for quota in [None, Some(1000)] {
+        let mut sim = Sim::closed(10, 1);
+        sim.quota = quota;
+        sim.window_ns = (UNDECIDED_NS, UNDECIDED_NS);
+        // When the 101st responses come, and no tick ends.
+        let start_ns = NS_PER_S + 10_000_000;
+        sim.decided_ns = Some((start_ns, if quota.is_none() { start_ns + NS_PER_S } else { UNDECIDED_NS }));
+        let seen = sim.run(|now| Answer::At(now + 10_000_000));
+        assert_eq!((seen.cohort.planned, seen.cohort.sent), (1000, 1000), "{quota:?}");
+        assert_eq!((seen.cohort.good, seen.latency.response.count()), (1000, 1000), "{quota:?}");
+    }
+}

@@ -13,9 +13,9 @@ pub(crate) struct OpeningBoard {
 }
 
 impl OpeningBoard {
-    /// So many more connections are open.
-    pub(crate) fn add(&self, connections: u32) {
-        self.established.fetch_add(connections, Ordering::Relaxed);
+    /// So many more connections are open, or fewer.
+    pub(crate) fn add(&self, connections: i32) {
+        self.established.fetch_add(connections.cast_unsigned(), Ordering::Relaxed);
     }
 
     pub(crate) fn established(&self) -> u32 {

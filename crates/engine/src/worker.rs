@@ -124,6 +124,7 @@ impl Worker {
         // No clock means the coordinator has given the run up.
         let (Ok(()), Ok(clock)) = (told, self.start.recv()) else { return Ok(()) };
         self.cpu_seen_ns = thread_cpu_ns();
+        self.forget_lost()?;
         self.core.start(clock.now_ns(), &mut self.sockets);
         self.drive(clock)
     }
@@ -273,7 +274,7 @@ impl Worker {
             let now = clock.now_ns();
             while let Some(conn) = opening.next(now) {
                 match self.core.open(conn, now, &mut self.sockets) {
-                    Ok(Opening::Done) => opening.succeeded(),
+                    Ok(Opening::Done) => opening.succeeded(conn),
                     Ok(Opening::Pending) => opening.pending[conn] = Some(now + self.open_timeout_ns),
                     Err(kind) => opening.failed(conn, Failure::new(FailurePhase::Connect, kind), now),
                 }
@@ -289,7 +290,7 @@ impl Worker {
                     self.handle_opening(unread, &mut opening, clock);
                 }
             }
-            self.opening.add(opening.take_fresh());
+            self.opening.add(opening.take_change());
             let is_given_up = self.opening.is_given_up();
             let overdue_ns = if is_given_up { u64::MAX } else { clock.now_ns() };
             for conn in opening.overdue(overdue_ns) {
@@ -307,21 +308,43 @@ impl Worker {
     /// Something has happened to a connection that is opened before the clock starts.
     fn handle_opening(&mut self, ready: Ready, opening: &mut OpenPhase, clock: Clock) {
         let conn = ready.conn;
-        if opening.pending[conn].is_none() {
-            return;
-        }
-        match self.advance(conn, clock) {
-            Ok((Opening::Pending, _)) => return self.read_later_if_more(ready),
-            Ok((Opening::Done, _)) => {
-                self.core.opened_early(conn);
-                opening.succeeded();
+        if opening.pending[conn].is_some() {
+            match self.advance(conn, clock) {
+                Ok((Opening::Pending, _)) => return self.read_later_if_more(ready),
+                Ok((Opening::Done, _)) => {
+                    self.core.opened_early(conn);
+                    opening.succeeded(conn);
+                }
+                Err((failure, now)) => {
+                    self.core.lost_early(conn, &mut self.sockets);
+                    return opening.failed(conn, failure, now);
+                }
             }
-            Err((failure, now)) => {
-                self.core.lost_early(conn, &mut self.sockets);
-                opening.failed(conn, failure, now);
+        }
+        if ready.flags.intersects(CLOSING) {
+            self.core.lost_early(conn, &mut self.sockets);
+            opening.lost(conn, clock.now_ns());
+        }
+    }
+
+    /// Connections that were closed while the others opened, or the start was awaited, are to be opened again: a request on
+    /// one of them would fail.
+    fn forget_lost(&mut self) -> std::io::Result<()> {
+        // An event each: peers that send on and on must not hold up the start.
+        let mut left = self.beforehand;
+        while left > 0 {
+            let ready = self.sockets.wait(0)?;
+            if ready == 0 {
+                break;
+            }
+            left = left.saturating_sub(ready);
+            for event in (0..ready).filter_map(|i| self.sockets.event(i)) {
+                if event.flags.intersects(CLOSING) {
+                    self.core.lost_early(event.conn, &mut self.sockets);
+                }
             }
         }
-        opening.pending[conn] = None;
+        Ok(())
     }
 }
 
@@ -334,8 +357,8 @@ struct OpenPhase {
     pending: Vec<Option<u64>>,
     in_flight: usize,
     established: u32,
-    /// Of these, not asked for yet.
-    fresh: u32,
+    /// By how much that has changed since it was asked for last.
+    change: i32,
     failure: Option<Failure>,
 }
 
@@ -347,7 +370,7 @@ impl OpenPhase {
             pending: vec![None; connections],
             in_flight: 0,
             established: 0,
-            fresh: 0,
+            change: 0,
             failure: None,
         }
     }
@@ -367,19 +390,32 @@ impl OpenPhase {
         Some(conn)
     }
 
-    fn succeeded(&mut self) {
+    fn succeeded(&mut self, conn: usize) {
+        self.pending[conn] = None;
         self.in_flight -= 1;
         self.established += 1;
-        self.fresh += 1;
+        self.change += 1;
     }
 
-    /// Connections that have opened since this was asked last.
-    fn take_fresh(&mut self) -> u32 {
-        std::mem::take(&mut self.fresh)
+    /// By how many connections more, or fewer, are open than when this was asked last.
+    fn take_change(&mut self) -> i32 {
+        std::mem::take(&mut self.change)
     }
 
     fn failed(&mut self, conn: usize, failure: Failure, now: u64) {
+        self.pending[conn] = None;
         self.in_flight -= 1;
+        self.try_again(conn, failure, now);
+    }
+
+    /// A connection that was open is closed again.
+    fn lost(&mut self, conn: usize, now: u64) {
+        self.established -= 1;
+        self.change -= 1;
+        self.try_again(conn, Failure::new(FailurePhase::Connect, FailureKind::Closed), now);
+    }
+
+    fn try_again(&mut self, conn: usize, failure: Failure, now: u64) {
         self.failure = Some(failure);
         self.tries[conn] += 1;
         if self.tries[conn] < OPEN_TRIES {
@@ -387,13 +423,8 @@ impl OpenPhase {
         }
     }
 
-    fn overdue(&mut self, now: u64) -> Vec<usize> {
-        let late: Vec<usize> =
-            (0..self.pending.len()).filter(|&conn| self.pending[conn].is_some_and(|at| at <= now)).collect();
-        for &conn in &late {
-            self.pending[conn] = None;
-        }
-        late
+    fn overdue(&self, now: u64) -> Vec<usize> {
+        (0..self.pending.len()).filter(|&conn| self.pending[conn].is_some_and(|at| at <= now)).collect()
     }
 }
 

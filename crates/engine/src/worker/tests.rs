@@ -157,3 +157,45 @@ fn an_early_answer_to_an_upload_is_heard_over_tls_too() {
     assert_eq!(ticks.iter().map(|tick| tick.tally.status[413]).sum::<u64>(), 1);
     assert_eq!(failures(&ticks, Failure::new(FailurePhase::Contract, FailureKind::Status)), 1);
 }
+
+/// Such connections were counted as open, and each failed a request.
+#[test]
+fn a_connection_closed_before_the_start_is_opened_again_and_fails_no_request() {
+    let (listener, clock) = (listener(), Clock::start());
+    let mut worker = worker(&listener, 2, None, &Request::get("/"));
+    assert_eq!(worker.open_all(clock).unwrap().0, 2);
+    let [kept, closed] = [0, 1].map(|_| listener.accept().unwrap().0);
+    drop(closed);
+    worker.forget_lost().unwrap();
+    worker.core.start(clock.now_ns(), &mut worker.sockets);
+    let (opened, _) = listener.accept().unwrap();
+    for mut peer in [&kept, &opened] {
+        take_head(&mut peer);
+        peer.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").unwrap();
+    }
+    while worker.core.good_so_far() < 2 {
+        worker.step(clock);
+    }
+    let ticks = counted(&mut worker, clock.now_ns() + 2 * NS_PER_S);
+    assert_eq!(ticks.iter().map(|tick| tick.flow.failed).sum::<u64>(), 0);
+}
+
+#[test]
+fn a_connection_closed_while_others_open_is_not_counted_as_open() {
+    let (listener, clock) = (listener(), Clock::start());
+    let mut worker = worker(&listener, 2, None, &Request::get("/"));
+    let mut opening = OpenPhase::new(2);
+    while let Some(conn) = opening.next(0) {
+        assert_eq!(worker.core.open(conn, 0, &mut worker.sockets), Ok(Opening::Done));
+        opening.succeeded(conn);
+    }
+    let [_kept, closed] = [0, 1].map(|_| listener.accept().unwrap().0);
+    drop(closed);
+    for i in 0..worker.sockets.wait(SOON_NS).unwrap() {
+        let event = worker.sockets.event(i).unwrap();
+        worker.handle_opening(event, &mut opening, clock);
+    }
+    assert_eq!((opening.established, opening.take_change()), (1, 1));
+    assert_eq!(opening.failure.unwrap().to_string(), "connect.closed");
+    assert!(!opening.is_over() && opening.next(u64::MAX) == Some(1), "it is opened again");
+}

@@ -72,8 +72,13 @@ impl Core {
     /// Hands what is unsent to the transport, as much as it takes.
     #[inline]
     pub(super) fn write(&mut self, conn: usize, now: u64, net: &mut impl Transport) {
-        if self.write_own(conn, now, net) && self.conns[conn].whole < self.conns[conn].flights.len() {
+        while self.write_own(conn, now, net) && self.conns[conn].whole < self.conns[conn].flights.len() {
+            let before = self.conns[conn].whole;
             self.write_requests(conn, now, net);
+            // Behind a request that was taken whole there is room for more, and no event tells of it.
+            if self.conns[conn].whole <= before {
+                return;
+            }
         }
     }
 

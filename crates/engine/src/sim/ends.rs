@@ -1,6 +1,7 @@
 //! Connections and requests that end otherwise than in good order, in virtual time.
 
 use super::*;
+use crate::window::UNDECIDED_NS;
 
 /// Each slot of an open loop was connected once in a turn of its thread, ten thousand times a second.
 #[test]
@@ -51,7 +52,6 @@ fn a_slot_that_closed_before_the_end_serves_the_time_that_is_added() {
 /// What was sent between the begin of the window and the thread's next look at it was not planned, and yet counted as good.
 #[test]
 fn a_window_decided_while_a_thread_was_busy_counts_each_request_once_or_not_at_all() {
-    use crate::window::UNDECIDED_NS;
     for quota in [None, Some(1000)] {
         let mut sim = Sim::closed(10, 1);
         sim.quota = quota;
@@ -63,4 +63,78 @@ fn a_window_decided_while_a_thread_was_busy_counts_each_request_once_or_not_at_a
         assert_eq!((seen.cohort.planned, seen.cohort.sent), (1000, 1000), "{quota:?}");
         assert_eq!((seen.cohort.good, seen.latency.response.count()), (1000, 1000), "{quota:?}");
     }
+}
+
+/// A connection that is open at once and takes `room` bytes more.
+struct Narrow {
+    room: usize,
+    taken: Vec<u8>,
+}
+
+impl Transport for Narrow {
+    fn connect(&mut self, _conn: usize) -> Result<Opening, FailureKind> {
+        Ok(Opening::Done)
+    }
+
+    fn send(&mut self, _conn: usize, bytes: &[u8]) -> Result<usize, FailureKind> {
+        let n = bytes.len().min(self.room);
+        self.room -= n;
+        self.taken.extend_from_slice(&bytes[..n]);
+        Ok(n)
+    }
+
+    fn close(&mut self, _conn: usize) {
+        panic!("it goes on");
+    }
+}
+
+/// A core with one connection of `pipeline` requests, open and under way.
+fn started(protocol: Protocol, request: &Request, pipeline: usize, net: &mut Narrow) -> Core {
+    let style = Style { protocol, authority: "sim", keepalive: true, streams: pipeline as u32 };
+    let source = Source::of(std::slice::from_ref(request), style, Numbering::default(), 1).expect("no template");
+    let job = Job {
+        worker: 0,
+        share: Share { index: 0, of: 1 },
+        connections: 1,
+        beforehand: 1,
+        source: Arc::new(source),
+        pipeline,
+        pace: Pace::Closed,
+        quota: None,
+        keepalive: true,
+        timeout_ns: NS_PER_S,
+    };
+    let mut core = Core::new(job, Arc::new(Window::new(0, UNDECIDED_NS)), Arc::default());
+    core.open(0, 0, net).expect("it opens at once");
+    core.start(0, net);
+    core
+}
+
+/// It lay there until something else was to be sent, and the application went on with the request.
+#[test]
+fn a_request_given_up_within_another_is_aborted_right_after_it() {
+    const ABORT_OF_FIRST: [u8; 8] = [1, 2, 0, 1, 0, 0, 0, 0];
+    let mut net = Narrow { room: usize::MAX, taken: Vec::new() };
+    let mut core = started(Protocol::FastCgi, &Request::get("/"), 2, &mut net);
+    let length = net.taken.len() / 2;
+    // The second is answered, and the socket takes a part of the one that follows it.
+    net.room = 5;
+    let answer = Due::Record(2).bytes().expect("a record");
+    core.on_bytes(0, &answer, NS_PER_S / 2, &mut net);
+    // The first times out within that part.
+    core.turn(NS_PER_S, &mut net);
+    assert_eq!(net.taken.len(), 2 * length + 5);
+    net.room = usize::MAX;
+    core.on_writable(0, NS_PER_S, &mut net);
+    assert_eq!(net.taken[3 * length..], ABORT_OF_FIRST);
+}
+
+/// Only the first went out, as if there were no pipeline.
+#[test]
+fn pipelined_requests_that_are_too_large_for_one_write_all_go_out() {
+    let mut net = Narrow { room: usize::MAX, taken: Vec::new() };
+    let body = vec![b'x'; 70_000];
+    let upload = Request { method: "POST".into(), body_bytes: body.len() as u64, body, ..Request::get("/") };
+    started(Protocol::Http1, &upload, 3, &mut net);
+    assert!(net.taken.len() > 3 * 70_000, "{}", net.taken.len());
 }

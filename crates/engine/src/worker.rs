@@ -338,8 +338,8 @@ impl Worker {
                 break;
             }
             left = left.saturating_sub(ready);
-            for event in (0..ready).filter_map(|i| self.sockets.event(i)) {
-                if event.flags.intersects(CLOSING) {
+            for i in 0..ready {
+                if let Some(event) = self.sockets.event(i).filter(|event| event.flags.intersects(CLOSING)) {
                     self.core.lost_early(event.conn, &mut self.sockets);
                 }
             }

@@ -177,7 +177,7 @@ mod tests {
                     return;
                 }
             }
-            let _ = std::io::copy(&mut peer, &mut std::io::sink());
+            let _ = io::copy(&mut peer, &mut io::sink());
         });
         let error = line.write_all(&vec![0; 32 * 1024 * 1024], Deadline::after(NS_PER_S / 5)).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::TimedOut | ErrorKind::WouldBlock), "{error:?}");

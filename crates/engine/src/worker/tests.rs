@@ -8,7 +8,7 @@ use crate::window::UNDECIDED_NS;
 use model::{NS_PER_S, Numbering, Protocol, Request};
 use net::TlsStream;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::sync::mpsc::channel;
 use wire::tls::{Connection, RECORD_BYTES, ServerConfig, ServerSettings, Settings};
 
@@ -168,6 +168,7 @@ fn a_connection_closed_before_the_start_is_opened_again_and_fails_no_request() {
     drop(closed);
     worker.forget_lost().unwrap();
     worker.core.start(clock.now_ns(), &mut worker.sockets);
+    listener.set_nonblocking(true).unwrap();
     let (opened, _) = listener.accept().unwrap();
     for mut peer in [&kept, &opened] {
         take_head(&mut peer);

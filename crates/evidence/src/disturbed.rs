@@ -62,6 +62,8 @@ pub(crate) struct Cut {
     pub(crate) clean_ns: u64,
     clean_good: u64,
     clean_completed: u64,
+    /// CPU time that other programs used in what is set aside; ns.
+    others_aside_ns: u64,
     pub(crate) prolonged_ns: u64,
     pub(crate) iterations_left_out: u32,
     /// Time taken by cause, in all and in the clean time; ns.
@@ -82,6 +84,7 @@ impl Account {
             for (cause, ns) in &slice.taken_ns {
                 *known.taken_ns.entry(*cause).or_default() += ns;
             }
+            known.others_ns = slice.others_ns.or(known.others_ns);
         }
     }
 
@@ -193,6 +196,9 @@ impl Cutting {
             self.seconds.resize(piece.second + 1, Clean::default());
         }
         if is_set_aside {
+            let others_ns =
+                taken.and_then(|slice| slice.others_ns).unwrap_or(0).saturating_mul(piece.length_ns) / SLICE_NS;
+            cut.others_aside_ns = cut.others_aside_ns.saturating_add(others_ns);
             return cut.extend_stretches(piece.flow.slice * SLICE_NS, worst);
         }
         cut.clean_ns += piece.length_ns;
@@ -243,6 +249,7 @@ impl Cut {
         self.clean_ns += other.clean_ns;
         self.clean_good += other.clean_good;
         self.clean_completed += other.clean_completed;
+        self.others_aside_ns = self.others_aside_ns.saturating_add(other.others_aside_ns);
         self.prolonged_ns += other.prolonged_ns;
         self.iterations_left_out += other.iterations_left_out;
         for (sum, more) in [(&mut self.taken_ns, &other.taken_ns), (&mut self.left_ns, &other.left_ns)] {
@@ -290,6 +297,7 @@ impl Cut {
             clean_completed: self.clean_completed,
             set_aside_ns: self.window_ns - self.clean_ns,
             set_aside_requests: aside.response.count(),
+            set_aside_others_ns: self.others_aside_ns,
             prolonged_ns: self.prolonged_ns,
             iterations_left_out: self.iterations_left_out,
             taken_share: most.map_or(0.0, |(_, share)| share),
@@ -330,7 +338,7 @@ mod tests {
     }
 
     fn taken(slice: u64, cause: Cause, ms: u64) -> SliceAccount {
-        SliceAccount { slice, taken_ns: [(cause, ms * MS)].into() }
+        SliceAccount { slice, taken_ns: [(cause, ms * MS)].into(), ..SliceAccount::default() }
     }
 
     /// Requests take 5 ms: those of a slice that were out when it began were scheduled shortly before.
@@ -368,6 +376,22 @@ mod tests {
         assert!((disturbance.taken[&Cause::ClientSteal] - 0.07 / 3.0).abs() < 1e-9);
         assert!((disturbance.left[&Cause::ClientSteal] - 0.01 / 2.8).abs() < 1e-9, "what is below the threshold stays");
         assert!((disturbance.whole.goodput_per_s - 2000.0 / 3.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_others_used_in_disturbed_slices_is_all_that_they_used_of_all_cpus() {
+        let of = |slice, others_ms| SliceAccount {
+            others_ns: Some(others_ms * MS),
+            ..taken(slice, Cause::OtherPrograms, 100)
+        };
+        let mut account = account(3, short);
+        account.add(&[of(12, 800), of(13, 300)]);
+        account.tick(&tick(3000 * MS, 3050 * MS, Vec::new()), 3);
+        account.add(&[of(30, 400)]);
+        let mut cut = account.cut(&mut []);
+        cut.add(&cut.clone());
+        let told = cut.disturbance(0, &Histograms::default(), &Histograms::default()).unwrap();
+        assert_eq!(told.set_aside_others_ns, 2 * 1300 * MS, "of the last slice one half is in the window");
     }
 
     #[test]

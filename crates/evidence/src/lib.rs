@@ -3,6 +3,7 @@
 //! A pure function of the events: no I/O but with readers and writers that are handed in, no clock, no threads. Logs that
 //! are read back may come from anywhere: their lines, lengths and numbers are bounded ([`Events`], [`interval_log`]).
 
+mod backlog;
 mod builder;
 mod carried;
 mod content;
@@ -20,6 +21,7 @@ mod sample;
 mod status;
 pub mod testing;
 
+pub use backlog::{backlog, undisturbed_backlog, unexplained_backlog};
 pub use builder::{EvidenceBuilder, goodput, throughput_per_s};
 pub use carried::carried_over;
 pub use content::unseen_wrong;

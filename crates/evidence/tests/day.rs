@@ -50,8 +50,11 @@ fn follow(builder: &mut EvidenceBuilder, seconds: Range<u64>) {
             tick.slices = slices.clone().map(flow).collect();
         }
         builder.apply(&event);
-        let taken =
-            |slice: u64| SliceAccount { slice, taken_ns: [(Cause::ClientSteal, slice % 60 * 1_000_000)].into() };
+        let taken = |slice: u64| SliceAccount {
+            slice,
+            taken_ns: [(Cause::ClientSteal, slice % 60 * 1_000_000)].into(),
+            others_ns: None,
+        };
         builder.apply(&Event::Disturbed { until_slice: slices.end, slices: slices.map(taken).collect() });
     }
 }

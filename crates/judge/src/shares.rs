@@ -84,7 +84,8 @@ impl Made {
         let first = slice_of(second * NS_PER_S);
         let slices = if self.is_disturbed { 0..3 } else { 0..0 };
         let taken_ns: std::collections::BTreeMap<_, _> = [(Cause::ServerSteal, SLICE_NS / 2)].into();
-        let slices = slices.map(|i| SliceAccount { slice: first + i, taken_ns: taken_ns.clone() }).collect();
+        let slices =
+            slices.map(|i| SliceAccount { slice: first + i, taken_ns: taken_ns.clone(), others_ns: None }).collect();
         Event::Disturbed { until_slice: first + 10, slices }
     }
 }

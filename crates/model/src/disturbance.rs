@@ -122,6 +122,10 @@ pub struct SliceAccount {
     pub slice: u64,
     /// Only causes that took any.
     pub taken_ns: BTreeMap<Cause, u64>,
+    /// What other programs used of all CPUs of client and server, where they are among the causes; ns. None in recordings of
+    /// before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub others_ns: Option<u64>,
 }
 
 impl SliceAccount {
@@ -187,6 +191,9 @@ pub struct Disturbance {
     pub set_aside_ns: u64,
     /// Requests of the window that were in flight in disturbed time.
     pub set_aside_requests: u64,
+    /// CPU time that other programs used in it on all CPUs; 0 in recordings of before. ns
+    #[serde(default)]
+    pub set_aside_others_ns: u64,
     /// By how much the window was prolonged to make up for it; ns.
     pub prolonged_ns: u64,
     /// Iterations that had too little undisturbed time to count.
@@ -239,7 +246,11 @@ mod tests {
 
     #[test]
     fn a_slice_is_disturbed_from_the_threshold_of_a_cause_on() {
-        let account = |taken: &[(Cause, u64)]| SliceAccount { slice: 3, taken_ns: taken.iter().copied().collect() };
+        let account = |taken: &[(Cause, u64)]| SliceAccount {
+            slice: 3,
+            taken_ns: taken.iter().copied().collect(),
+            ..SliceAccount::default()
+        };
         assert_eq!(account(&[]).worst(), None);
         assert_eq!(account(&[(Cause::ClientSteal, 10_000_000)]).worst(), None, "one step of the kernel's clock");
         let both = account(&[(Cause::ClientSteal, 20_000_000), (Cause::ClientWait, 35_000_000)]);
@@ -251,9 +262,12 @@ mod tests {
 
     #[test]
     fn an_account_reads_back() {
-        let account = SliceAccount { slice: 7, taken_ns: [(Cause::ServerSteal, 20_000_000)].into() };
+        let mut account =
+            SliceAccount { slice: 7, taken_ns: [(Cause::ServerSteal, 20_000_000)].into(), ..SliceAccount::default() };
         let line = serde_json::to_string(&account).unwrap();
         assert_eq!(line, r#"{"slice":7,"taken_ns":{"server_steal":20000000}}"#);
         assert_eq!(serde_json::from_str::<SliceAccount>(&line).unwrap(), account);
+        account.others_ns = Some(5);
+        assert_eq!(serde_json::from_str::<SliceAccount>(&serde_json::to_string(&account).unwrap()).unwrap(), account);
     }
 }

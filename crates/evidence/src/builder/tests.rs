@@ -322,7 +322,7 @@ fn second_of_slices(second: u64, slow: Option<u64>) -> Tick {
 
 fn disturbed(slice: u64) -> Event {
     let taken_ns = [(Cause::ServerSteal, SLICE_NS)].into();
-    Event::Disturbed { until_slice: slice + 1, slices: vec![SliceAccount { slice, taken_ns }] }
+    Event::Disturbed { until_slice: slice + 1, slices: vec![SliceAccount { slice, taken_ns, others_ns: None }] }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use crate::facts::{client_machine, failures_named, observed};
 use model::{Around, Evidence, Figure, FindingState, GaugeObserved, LISTENER_DROPS, Observed, StatusRecord};
+use std::collections::BTreeMap;
 
 /// Reason why a rule about the server's side lacks data.
 pub(crate) const ELSEWHERE: &str = "server on another machine, not monitored";
@@ -55,6 +56,11 @@ pub(crate) fn all_drops(evidence: &Evidence) -> Option<u64> {
 pub(crate) fn retransmitted(evidence: &Evidence) -> Option<u64> {
     let [again, probes] = [tcp(evidence, "RetransSegs")?, tcp(evidence, "TCPLossProbes")?];
     Some(again.saturating_sub(probes) + recovered_by_probes(evidence))
+}
+
+/// Bytes that an interface carried in the direction with more.
+pub(crate) fn interface_bytes(counters: &BTreeMap<String, u64>) -> Option<u64> {
+    ["received_bytes", "sent_bytes"].iter().filter_map(|name| counters.get(*name)).max().copied()
 }
 
 /// Connections of other programs of this machine, opened during the window.

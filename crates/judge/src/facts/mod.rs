@@ -12,7 +12,7 @@ pub(crate) mod saturation;
 pub(crate) mod surplus;
 
 use kernel::is_one_machine;
-use model::{Evidence, Fairness, NS_PER_S, Observed};
+use model::{Evidence, Fairness, NS_PER_S, Observed, Second};
 
 /// Quantiles that are printed: name, key in a finding's evidence, q.
 pub(crate) const PRINTED: [(&str, &str, f64); 4] =
@@ -103,9 +103,14 @@ pub(crate) fn seconds(evidence: &Evidence) -> f64 {
     evidence.measured_ns as f64 / NS_PER_S as f64
 }
 
-/// `n` per second of the measured windows.
-pub(crate) fn per_s(evidence: &Evidence, n: u64) -> f64 {
-    n as f64 / seconds(evidence).max(f64::MIN_POSITIVE)
+/// Good responses per second in the undisturbed part of a second, or in all of it where no account was kept; none where less
+/// than half of it was undisturbed.
+pub(crate) fn undisturbed_per_s(evidence: &Evidence, second: &Second) -> Option<f64> {
+    let (good, ns) = match evidence.disturbance {
+        Some(_) => (second.clean_good, second.clean_ns),
+        None => (second.good, second.length_ns),
+    };
+    (2 * ns >= second.length_ns).then(|| good as f64 / (ns as f64 / NS_PER_S as f64))
 }
 
 /// Requests that may be out at the same time.

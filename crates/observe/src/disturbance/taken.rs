@@ -69,8 +69,9 @@ impl Taking {
         }
         let used_ns = self.used_by_others(reading);
         if used_ns >= Cause::OtherPrograms.threshold_ns() {
-            let used_ns = used_ns.min(foreign_ns()) / self.crowd();
-            all.spread(Cause::OtherPrograms, from, until, used_ns.min(span * SLICE_NS));
+            let used_ns = used_ns.min(foreign_ns());
+            all.spread(Cause::OtherPrograms, from, until, (used_ns / self.crowd()).min(span * SLICE_NS));
+            all.others_ns = used_ns / span;
         }
         if self.has_client_own_cpus() {
             let waited = reading
@@ -140,6 +141,8 @@ fn steal_ns(reading: &Reading, cpus: &[u32]) -> u64 {
 #[derive(Debug, Default)]
 struct Slices {
     taken: BTreeMap<u64, BTreeMap<Cause, u64>>,
+    /// What others used in each slice in which they are a cause.
+    others_ns: u64,
 }
 
 impl Slices {
@@ -170,7 +173,11 @@ impl Slices {
     }
 
     fn accounts(self) -> Vec<SliceAccount> {
-        self.taken.into_iter().map(|(slice, taken_ns)| SliceAccount { slice, taken_ns }).collect()
+        let account = |(slice, taken_ns): (u64, BTreeMap<Cause, u64>)| {
+            let others_ns = taken_ns.contains_key(&Cause::OtherPrograms).then_some(self.others_ns);
+            SliceAccount { slice, taken_ns, others_ns }
+        };
+        self.taken.into_iter().map(account).collect()
     }
 }
 
@@ -231,6 +238,26 @@ mod tests {
         }
         let many = Reading { server_ns: None, ..reading(3, [100, 100]) };
         assert_eq!(told(&first.next(&many, || 100 * MS)), [], "of many processes it is not known");
+    }
+
+    #[test]
+    fn on_many_cpus_all_that_others_used_is_told_beside_what_it_took() {
+        let places = Places { client: (0..4).collect(), server: (4..8).collect(), threads: 4, ..Places::default() };
+        let mut taking = Taking::new(places, 0);
+        let busy = CpuTimes { user_ns: 100 * MS, ..CpuTimes::default() };
+        let all_busy = |slice| Reading { cpus: vec![busy; 8], load: Vec::new(), ..reading(slice, [0, 0]) };
+        // Of 800 ms the measurement itself used 50.
+        let accounts = taking.next(&all_busy(0), || 1000 * MS);
+        assert_eq!(
+            told(&accounts),
+            [(0, Cause::OtherPrograms, 100)],
+            "of the CPU that lost most, with the rest in the way"
+        );
+        assert_eq!(accounts[0].others_ns.map(|ns| ns / MS), Some(752), "and the reading is 300 us late on each CPU");
+        let fewer = taking.next(&all_busy(1), || 400 * MS);
+        assert_eq!((told(&fewer), fewer[0].others_ns), (vec![(1, Cause::OtherPrograms, 100)], Some(400 * MS)));
+        let few = taking.next(&all_busy(2), || 100 * MS);
+        assert_eq!(told(&few), [], "on eight CPUs nobody is in the way");
     }
 
     #[test]

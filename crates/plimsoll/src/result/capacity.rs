@@ -4,22 +4,18 @@
 //! is read back.
 
 use super::{Facts, Point, keep};
-use evidence::EvidenceBuilder;
+use evidence::{EvidenceBuilder, undisturbed_backlog};
 use judge::goal::{Goal, Measured};
 use judge::limiter::limiter_of_sweep;
 use judge::{CapacityClaim, judge_capacity, judge_run};
 use model::human::rate;
 use model::{
     CapacityBracket, CapacityReason, CapacityRecord, ConditionRecord, Evidence, FORMAT_CAPACITY, FindingState,
-    LimiterContext, Measurement, NS_PER_S, Second, SweepEvidence, SweepPoint, TrialMade, TrialPurpose, TrialRecord,
+    LimiterContext, Measurement, NS_PER_S, SweepEvidence, SweepPoint, TrialMade, TrialPurpose, TrialRecord,
 };
 use report::record::AnyRecord;
 use stats::{CapacityOutcome, CapacityResult, CapacitySearch, CapacityTrial, Obstacle, backlog_grew};
 
-/// Shorter ticks are pieces of a second.
-const TICK_MIN_NS: u64 = NS_PER_S * 9 / 10;
-/// A second with less undisturbed time says nothing about the growth of the backlog.
-const CLEAN_SHARE_MIN: f64 = 0.9;
 /// Faults of the client by which it offers less than it should, or later, whatever the server does.
 const CLIENT_LIMITS: [&str; 5] = ["CL-01", "CL-03", "CL-05", "CL-07", "CL-11"];
 /// What is said of a backlog beside the conditions of the goal.
@@ -75,7 +71,7 @@ impl JudgedTrial {
                 held: judged.held,
             })
             .collect();
-        let backlog = backlog(&evidence.seconds, made.load_per_s);
+        let backlog = undisturbed_backlog(&evidence.seconds, made.load_per_s);
         let grew = made.ran_away || backlog_grew(&backlog, made.load_per_s, 1.0);
         let is_failed = grew || judged.iter().any(|judged| !judged.held);
         let outcome = CapacityOutcome {
@@ -109,22 +105,6 @@ impl JudgedTrial {
         let mut unknown = conditions.filter(|(one, record)| one.quantity.is_of_server() && record.value.is_none());
         unknown.next().map(|(_, record)| record.condition.as_str())
     }
-}
-
-/// Backlog at the end of each whole second, in requests: in flight, and due and not sent. Growth in seconds that were
-/// disturbed is left out, and so is the fall of those in which what they left behind was worked off.
-fn backlog(seconds: &[Second], rate_per_s: f64) -> Vec<f64> {
-    let whole: Vec<&Second> = seconds.iter().filter(|second| second.length_ns >= TICK_MIN_NS).collect();
-    let waiting = |second: &Second| second.outstanding + rate_per_s * second.late_ns as f64 / NS_PER_S as f64;
-    let Some(first) = whole.first() else { return Vec::new() };
-    let mut backlog = vec![waiting(first)];
-    for pair in whole.windows(2) {
-        if pair[1].clean_ns as f64 >= CLEAN_SHARE_MIN * pair[1].length_ns as f64 {
-            let last = backlog[backlog.len() - 1];
-            backlog.push(last + waiting(pair[1]) - waiting(pair[0]));
-        }
-    }
-    backlog
 }
 
 fn clean_share(builder: &EvidenceBuilder, evidence: &Evidence) -> Option<f64> {
@@ -308,35 +288,6 @@ fn reason(ended: CapacityReason, failed: &[String], high_per_s: Option<f64>) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Seconds with so many requests in flight; `disturbed` ones have nothing undisturbed.
-    fn seconds(in_flight: &[f64], disturbed: &[usize]) -> Vec<Second> {
-        let second = |(i, outstanding): (usize, &f64)| Second {
-            length_ns: NS_PER_S,
-            outstanding: *outstanding,
-            clean_ns: if disturbed.contains(&i) { 0 } else { NS_PER_S },
-            ..Second::default()
-        };
-        in_flight.iter().enumerate().map(second).collect()
-    }
-
-    #[test]
-    fn growth_in_disturbed_seconds_is_none_of_the_servers() {
-        let in_flight = [10.0, 12.0, 500.0, 900.0, 905.0, 906.0];
-        assert_eq!(backlog(&seconds(&in_flight, &[]), 1_000.0), in_flight);
-        let calm = backlog(&seconds(&in_flight, &[2, 3]), 1_000.0);
-        assert_eq!(calm, [10.0, 12.0, 17.0, 18.0]);
-        assert!(!backlog_grew(&calm, 1_000.0, 1.0) && backlog_grew(&in_flight, 1_000.0, 1.0));
-    }
-
-    #[test]
-    fn what_waits_to_be_sent_is_backlog_and_pieces_of_a_second_are_none() {
-        let mut seconds = seconds(&[10.0, 10.0, 10.0], &[]);
-        seconds[1].late_ns = NS_PER_S / 2;
-        seconds[2].length_ns = NS_PER_S / 3;
-        assert_eq!(backlog(&seconds, 1_000.0), [10.0, 510.0]);
-        assert!(backlog(&[], 1_000.0).is_empty());
-    }
 
     #[test]
     fn the_reason_names_what_failed() {

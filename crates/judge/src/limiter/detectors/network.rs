@@ -2,7 +2,7 @@
 
 use super::{Detection, Signal, figures};
 use crate::facts::bandwidth::{self, NO_BOUND, PathUse, at_server_cpu, path};
-use crate::facts::kernel::retransmitted;
+use crate::facts::kernel::{interface_bytes, retransmitted};
 use crate::limiter::input::LimiterInput;
 use crate::limiter::laws;
 use model::human::{bit_rate, percent};
@@ -103,8 +103,7 @@ fn lost(input: &LimiterInput<'_>) -> Option<(&'static str, f64)> {
 pub(in crate::limiter) fn links(input: &LimiterInput<'_>) -> Vec<(String, f64)> {
     let of = |(name, counters): (&str, &BTreeMap<String, u64>)| {
         let bit_per_s = *input.context.links_bit_per_s.get(name)?;
-        let bytes = ["received_bytes", "sent_bytes"].into_iter().filter_map(|name| counters.get(name)).max()?;
-        Some((name.to_owned(), *bytes as f64 * 8.0 / input.seconds() / bit_per_s))
+        Some((name.to_owned(), interface_bytes(counters)? as f64 * 8.0 / input.seconds() / bit_per_s))
     };
     input.parts("nic").filter_map(of).collect()
 }

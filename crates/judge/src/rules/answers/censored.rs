@@ -5,6 +5,7 @@ use crate::text::list;
 use crate::{Check, Outcome, Rule};
 use model::human::{count, percent, time};
 use model::{Evidence, Fairness, Finding, FindingState, LatencySummary};
+use std::collections::BTreeMap;
 
 /// A maximum this close to the timeout is taken as cut by it.
 const MAX_OF_TIMEOUT: f64 = 0.95;
@@ -24,67 +25,77 @@ fn check(evidence: &Evidence) -> Outcome {
     if response.n == 0 {
         return Outcome::Unchecked("no response time recorded");
     }
-    if let Some(fairness) = starved(evidence) {
-        return never_answered(evidence, &fairness);
-    }
     // The response times may be of undisturbed time only, and these counts never are.
     let answered_or_not = evidence.cohort.completed + evidence.cohort.censored;
     let share = evidence.cohort.censored as f64 / answered_or_not.max(1) as f64;
     let cut = cut_quantiles(response, share, evidence.plan.timeout_ns);
-    if cut.is_empty() {
-        return Outcome::Pass;
+    let told = (!cut.is_empty()).then(|| cut_off(evidence, share, &cut));
+    let mut figures: BTreeMap<_, _> =
+        cut.iter().map(|(_, key, ns)| (format!("{key}_at_least_ns"), *ns as f64)).collect();
+    if let Some(fairness) = starved(evidence) {
+        return never_answered(evidence, &fairness, told, figures);
     }
-    let names: Vec<_> = cut.iter().map(|(name, ..)| (*name).to_owned()).collect();
+    let Some(message) = told else { return Outcome::Pass };
+    figures.extend([("censored".to_owned(), evidence.cohort.censored as f64), ("share".to_owned(), share)]);
+    let remedy = format!("raise --timeout above {}, or lower the load", time(evidence.plan.timeout_ns as f64));
+    bound(message, remedy, figures)
+}
+
+fn bound(message: String, remedy: String, figures: BTreeMap<String, f64>) -> Outcome {
+    let (rule, state) = (RULE.id.to_owned(), FindingState::Bound);
+    Outcome::Fired(Finding { rule, state, message, remedy, evidence: figures })
+}
+
+/// What the timeout has cut, and why.
+fn cut_off(evidence: &Evidence, share: f64, cut: &[Cut]) -> String {
     let timeout = time(evidence.plan.timeout_ns as f64);
     let why = if evidence.cohort.censored > 0 {
         format!("{} requests ({}) had no answer in {timeout}", count(evidence.cohort.censored), percent(share))
     } else {
         format!("the slowest response came just before the timeout of {timeout}")
     };
+    let names: Vec<_> = cut.iter().map(|(name, ..)| (*name).to_owned()).collect();
     let plural = if names.len() == 1 { "is a lower bound" } else { "are lower bounds" };
-    let mut figures = [("censored", evidence.cohort.censored as f64), ("share", share)]
-        .map(|(name, value)| (name.to_owned(), value))
-        .to_vec();
-    figures.extend(cut.iter().map(|(_, key, ns)| (format!("{key}_at_least_ns"), *ns as f64)));
-    Outcome::Fired(Finding {
-        rule: RULE.id.to_owned(),
-        state: FindingState::Bound,
-        message: format!("{why}: {} {plural}", list(&names)),
-        remedy: format!("raise --timeout above {timeout}, or lower the load"),
-        evidence: figures.into_iter().collect(),
-    })
+    format!("{why}: {} {plural}", list(&names))
 }
 
-/// Connections that got nothing in the window: their requests began before it, or end after it.
-fn never_answered(evidence: &Evidence, fairness: &Fairness) -> Outcome {
+/// Connections that got nothing in the window: their requests began before it, or end after it. What the timeout has cut of
+/// the others is `told` as well, with its `figures`.
+fn never_answered(
+    evidence: &Evidence,
+    fairness: &Fairness,
+    told: Option<String>,
+    mut figures: BTreeMap<String, f64>,
+) -> Outcome {
     let waited_ns = fairness.starved_ns.unwrap_or(0);
     let (starved, connections) = (fairness.starved, fairness.connections);
     let message = format!(
         "{} of {} connections were never answered, each for at least {}, while the others had a p99 of {}: all latencies \
-         are of the {} that were served",
+         are of the {} that were served{}",
         count(starved),
         count(connections),
         time(waited_ns as f64),
         time(evidence.latency.response.p99_ns as f64),
-        count(fairness.answered)
+        count(fairness.answered),
+        told.map_or_else(String::new, |told| format!("; {told}"))
     );
     let remedy = "the server serves as many connections as it has workers, and keeps each of them: give it more workers, \
                   use fewer connections (-c), or --no-keepalive";
-    let figures = [
+    let max_ns = figures.get("max_at_least_ns").copied().unwrap_or(0.0).max(waited_ns as f64);
+    let of_connections = [
         ("starved", starved as f64),
         ("connections", connections as f64),
-        ("max_at_least_ns", waited_ns as f64),
+        ("max_at_least_ns", max_ns),
         ("fairness_index", fairness.index().unwrap_or(0.0)),
     ];
-    Outcome::fired(RULE.id, FindingState::Bound, message, remedy.to_owned(), figures)
+    figures.extend(of_connections.map(|(name, value)| (name.to_owned(), value)));
+    bound(message, remedy.to_owned(), figures)
 }
 
-/// Quantiles that are only lower bounds: name, key, value in ns.
-fn cut_quantiles(
-    response: &LatencySummary,
-    censored_share: f64,
-    timeout_ns: u64,
-) -> Vec<(&'static str, &'static str, u64)> {
+/// A quantile that is only a lower bound: name, key, value in ns.
+type Cut = (&'static str, &'static str, u64);
+
+fn cut_quantiles(response: &LatencySummary, censored_share: f64, timeout_ns: u64) -> Vec<Cut> {
     let values = [response.p50_ns, response.p90_ns, response.p99_ns, response.p99_9_ns];
     let mut cut: Vec<_> = PRINTED
         .iter()
@@ -122,6 +133,29 @@ mod tests {
         // Responses that take about as long as that are slow, and that some have none yet is chance.
         evidence.latency.response.p99_ns = 1_000_000_000;
         assert_eq!(check(&evidence), Outcome::Pass);
+    }
+
+    /// A p99.9 of 2 s, which is the timeout, was shown as exact.
+    #[test]
+    fn starved_connections_do_not_hide_what_the_timeout_cut() {
+        let mut evidence = clean_run();
+        let starved_ns = Some(1_500_000_000);
+        let fairness =
+            Fairness { connections: 8, answered: 4, starved: 4, starved_ns, responses: 900, squares: 202_500 };
+        evidence.connections.fairness = Some(fairness);
+        evidence.cohort.censored = 2_500;
+        (evidence.latency.response.p99_9_ns, evidence.latency.response.max_ns) = (2_000_000_000, 2_000_000_000);
+        let found = finding(check(&evidence));
+        assert!(found.message.starts_with("4 of 8 connections were never answered"), "{}", found.message);
+        assert!(
+            found
+                .message
+                .ends_with("; 2,500 requests (0.25 %) had no answer in 2.00 s: p99.9 and max are lower bounds"),
+            "{}",
+            found.message
+        );
+        assert_eq!((found.evidence["p99_9_at_least_ns"], found.evidence["max_at_least_ns"]), (2e9, 2e9));
+        assert!(!found.evidence.contains_key("p99_at_least_ns"));
     }
 
     #[test]

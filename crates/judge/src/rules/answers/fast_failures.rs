@@ -1,6 +1,5 @@
 //! ER-04: throughput that grows only by fast failures.
 
-use crate::facts::per_s;
 use crate::facts::saturation::peak_index;
 use crate::sweep::place;
 use crate::{Check, Outcome, Rule};
@@ -32,7 +31,7 @@ fn check(sweep: &SweepEvidence) -> Outcome {
     };
     let rates = |i: usize| {
         let evidence = &sweep.points[i].evidence;
-        (per_s(evidence, evidence.flow.completed), sweep.points[i].goodput_per_s)
+        (evidence::throughput_per_s(evidence), sweep.points[i].goodput_per_s)
     };
     let is_overload = |at: &usize| {
         let ((all_before, good_before), (all, good)) = (rates(at - 1), rates(*at));
@@ -78,22 +77,31 @@ fn failed_share(evidence: &Evidence) -> f64 {
 
 /// Mean response times of complete responses: of those that broke the contract, and of good ones; ns.
 fn means(evidence: &Evidence) -> Option<(f64, f64)> {
-    let (cohort, response) = (&evidence.cohort, &evidence.latency.response);
+    let cohort = &evidence.cohort;
     let broken = cohort.completed.saturating_sub(cohort.good);
     if broken < BROKEN_MIN || cohort.good == 0 {
         return None;
     }
     // Requests without an answer are in the mean with the whole timeout.
     let unanswered_ns = cohort.censored as f64 * evidence.plan.timeout_ns as f64;
-    let all_ns = response.mean_ns * response.n as f64 - unanswered_ns;
+    let all_ns = whole_ns(evidence) - unanswered_ns;
     let good_ns = (all_ns - cohort.broken_response_ns as f64) / cohort.good as f64;
     Some((cohort.broken_response_ns as f64 / broken as f64, good_ns))
+}
+
+/// All response times together, of the whole window as counts are; ns.
+fn whole_ns(evidence: &Evidence) -> f64 {
+    let response = &evidence.latency.response;
+    let whole = evidence.disturbance.as_ref().map(|seen| (seen.whole.response_ns.mean, seen.whole.response_ns.n));
+    let (mean_ns, n) = whole.unwrap_or((response.mean_ns, response.n));
+    mean_ns * n as f64
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::{Mutate, clean_sweep, finding};
+    use model::{Basis, Disturbance, NS_PER_S, Quantiles, WholeWindow};
 
     /// Overloaded at 8 connections: a third of the million responses are wrong ones that take `broken_ns`.
     fn overloaded(broken_ns: u64) -> SweepEvidence {
@@ -117,6 +125,43 @@ mod tests {
         let mut sweep = overloaded(100_000);
         sweep.points[3].goodput_per_s = 205.0;
         assert_eq!(finding(check(&sweep)).state, FindingState::Invalid, "it is the peak");
+    }
+
+    /// With most of the time set aside a failure was told to take longer than a good response.
+    #[test]
+    fn times_of_failures_are_of_the_same_window_as_their_counts() {
+        let mut sweep = overloaded(100_000);
+        let told = finding(check(&sweep)).message;
+        let evidence = &mut sweep.points[3].evidence;
+        let response = &mut evidence.latency.response;
+        let response_ns = Quantiles { n: response.n, mean: response.mean_ns, ..Quantiles::default() };
+        let (clean_ns, set_aside_ns) = (6 * NS_PER_S, 24 * NS_PER_S);
+        // A fifth of the responses, in a fifth of the time.
+        response.n /= 5;
+        evidence.disturbance = Some(Disturbance {
+            basis: Basis::Clean,
+            clean_ns,
+            set_aside_ns,
+            clean_completed: evidence.flow.completed / 5,
+            whole: WholeWindow { response_ns, ..WholeWindow::default() },
+            ..Disturbance::default()
+        });
+        assert_eq!(finding(check(&sweep)).message, told);
+        // In disturbed time less comes back: more than at the load before came only because that was disturbed.
+        let mut sweep = overloaded(100_000);
+        for point in &mut sweep.points {
+            point.evidence.flow.completed = 9_000;
+        }
+        let before = &mut sweep.points[2].evidence;
+        before.flow.completed = 6_000;
+        before.disturbance = Some(Disturbance {
+            basis: Basis::Clean,
+            clean_ns,
+            set_aside_ns,
+            clean_completed: 1_800,
+            ..Disturbance::default()
+        });
+        assert_eq!(check(&sweep), Outcome::Pass, "both have 300/s of undisturbed time");
     }
 
     #[test]

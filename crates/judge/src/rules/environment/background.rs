@@ -74,13 +74,14 @@ fn check(evidence: &Evidence) -> Outcome {
     Taken { warning_share: WARNING_SHARE, bound_share, ..taken }.outcome(evidence)
 }
 
-/// Share of the CPUs that others used in the time that the numbers rest on, of `background` in all: without what is set
-/// aside.
+/// Share of the CPUs that others used, of `background` in all, without what is set aside. It is a share of the whole window:
+/// by how little the two counts differ would be a lot of a short rest.
 fn left(evidence: &Evidence, background: f64, cpus: f64) -> f64 {
     let Some(seen) = account(evidence, CAUSES).filter(|seen| seen.basis == Basis::Clean) else { return background };
-    let all = background * cpus;
-    let aside = (seen.taken.get(&CAUSES[0]).unwrap_or(&0.0) - seen.left.get(&CAUSES[0]).unwrap_or(&0.0)).max(0.0);
-    (all - aside).max(0.0) / cpus
+    let aside = seen.set_aside_others_ns as f64 / (seen.clean_ns + seen.set_aside_ns).max(1) as f64;
+    // Recordings of before tell only what the CPU lost that lost most.
+    let of_one = seen.taken.get(&CAUSES[0]).unwrap_or(&0.0) - seen.left.get(&CAUSES[0]).unwrap_or(&0.0);
+    (background - aside.max(of_one) / cpus).max(0.0)
 }
 
 fn of_behind(names: &str, first: &str) -> (String, String) {
@@ -116,7 +117,7 @@ fn named(processes: &[&OtherObserved], cpus: f64) -> String {
 mod tests {
     use super::*;
     use crate::testing::{clean_run, finding, state};
-    use model::OthersObserved;
+    use model::{Disturbance, NS_PER_S, OthersObserved, Stretch};
 
     /// On 2 CPUs.
     fn with(others: &[(&str, f64)], busy_mean: f64) -> Evidence {
@@ -165,5 +166,32 @@ mod tests {
         let mut evidence = clean_run();
         evidence.observed.as_mut().expect("seen").others = None;
         assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+    }
+
+    /// Eight compilers for 6 s of 30, all of it set aside, were told as 17 % of remaining use: "at least".
+    #[test]
+    fn what_was_set_aside_on_eight_cpus_is_no_background_load() {
+        let mut evidence = with(&[("cc1plus", 1.6)], 0.9);
+        evidence.observed.as_mut().and_then(|seen| seen.machine.as_mut()).expect("seen").cpus = 8;
+        let stretch = Stretch { from_ns: 0, to_ns: 6 * NS_PER_S, cause: Cause::OtherPrograms, taken_ns: 100_000_000 };
+        let seen = Disturbance {
+            basis: Basis::Clean,
+            clean_ns: 24 * NS_PER_S,
+            set_aside_ns: 6 * NS_PER_S,
+            set_aside_others_ns: 47 * NS_PER_S,
+            taken: [(Cause::OtherPrograms, 0.2)].into(),
+            stretches: vec![stretch],
+            ..Disturbance::default()
+        };
+        evidence.disturbance = Some(seen.clone());
+        let found = finding(check(&evidence));
+        assert_eq!(found.state, FindingState::Note, "{}", found.message);
+        assert!(found.message.contains("6.00 s of 30.0 s set aside"), "{}", found.message);
+        // What they use beside it remains.
+        evidence.disturbance = Some(Disturbance { set_aside_others_ns: 24 * NS_PER_S, ..seen.clone() });
+        let found = finding(check(&evidence));
+        assert_eq!((found.state, found.evidence["share"]), (FindingState::Warning, 0.1));
+        evidence.disturbance = Some(Disturbance { set_aside_others_ns: 0, ..seen });
+        assert_eq!(state(&check(&evidence)), Some(FindingState::Bound), "a recording of before");
     }
 }

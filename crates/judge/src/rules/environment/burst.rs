@@ -1,5 +1,6 @@
 //! EN-04: goodput that drops within a run.
 
+use crate::facts::undisturbed_per_s;
 use crate::{Check, Outcome, Rule};
 use model::human::{percent, rate, time};
 use model::{Evidence, FindingState, NS_PER_S, Second};
@@ -19,8 +20,8 @@ pub(crate) const RULE: Rule = Rule {
     title: "goodput drop within the run",
     detects: "goodput that drops at one moment and stays low (burst credits, turbo or a cache that end)",
     threshold: "one drop by > 5 % and > 3 times the spread of the seconds on both sides that fits better than a \
-                straight line: warning (plimsoll defaults)",
-    data: "goodput per second of one window of >= 20 s",
+                straight line, in the undisturbed part of each second: warning (plimsoll defaults)",
+    data: "goodput per second of one window, >= 20 seconds of which at least half is undisturbed",
     check: Check::Run(check),
 };
 
@@ -32,15 +33,19 @@ fn check(evidence: &Evidence) -> Outcome {
     if whole.len() < SECONDS_MIN {
         return Outcome::Unchecked("window shorter than 20 s");
     }
-    let rates: Vec<f64> =
-        whole.iter().map(|second| second.good as f64 * NS_PER_S as f64 / second.length_ns as f64).collect();
+    // A drop in what others have taken is named by the rules about that.
+    let rated = whole.iter().filter_map(|second| Some((second.from_ns, undisturbed_per_s(evidence, second)?)));
+    let (begins_ns, rates): (Vec<u64>, Vec<f64>) = rated.unzip();
+    if rates.len() < SECONDS_MIN {
+        return Outcome::Unchecked("fewer than 20 undisturbed seconds");
+    }
     let Some(step) = Step::best(&rates) else { return Outcome::Pass };
     let drop = 1.0 - step.after / step.before;
     let is_step = step.before - step.after > SPREADS * step.spread && step.error < error_of_line(&rates);
     if drop <= WARNING_DROP || !is_step {
         return Outcome::Pass;
     }
-    let at_ns = whole[step.at].from_ns - whole[0].from_ns;
+    let at_ns = begins_ns[step.at] - whole[0].from_ns;
     let message = format!(
         "goodput fell by {} after {} and stayed low ({} before, {} after): the mean covers two states",
         percent(drop),
@@ -103,6 +108,7 @@ fn squares(values: &[f64], mean: f64) -> f64 {
 mod tests {
     use super::*;
     use crate::testing::{clean_run, finding};
+    use model::Disturbance;
 
     /// Thirty seconds with these goodputs, as parts of 10,000.
     fn run(part: impl Fn(u64) -> f64) -> Evidence {
@@ -119,6 +125,30 @@ mod tests {
         let found = finding(check(&run(|i| if i < 18 { 1.0 } else { 0.7 })));
         assert_eq!(found.state, FindingState::Warning);
         assert!(found.message.starts_with("goodput fell by 30 % after 18.0 s"), "{}", found.message);
+    }
+
+    /// A neighbour that took CPU time from the 15th second on, all of which was set aside, was called a lack of burst credits.
+    #[test]
+    fn a_step_into_disturbed_seconds_is_none() {
+        let disturbed = |clean_ns: u64| {
+            let mut evidence = run(|i| if i < 22 { 1.0 } else { 0.7 });
+            evidence.disturbance = Some(Disturbance::default());
+            for (i, second) in evidence.seconds.iter_mut().enumerate() {
+                (second.clean_ns, second.clean_good) = (second.length_ns, second.good);
+                if i >= 22 {
+                    (second.clean_ns, second.clean_good) = (clean_ns, clean_ns / 100_000);
+                }
+            }
+            evidence
+        };
+        assert_eq!(check(&disturbed(NS_PER_S / 10)), Outcome::Pass, "too little of them is undisturbed");
+        assert_eq!(check(&disturbed(NS_PER_S * 6 / 10)), Outcome::Pass, "10,000/s in what is");
+        let mut lasting = disturbed(NS_PER_S);
+        lasting.seconds[22..].iter_mut().for_each(|second| second.clean_good = 7_000);
+        assert!(finding(check(&lasting)).message.starts_with("goodput fell by 30 % after 22.0 s"), "undisturbed too");
+        let mut short = disturbed(NS_PER_S / 10);
+        short.seconds[..5].iter_mut().for_each(|second| second.clean_ns = 0);
+        assert!(matches!(check(&short), Outcome::Unchecked(_)));
     }
 
     #[test]

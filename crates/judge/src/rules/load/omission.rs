@@ -1,9 +1,9 @@
 //! LD-02: coordinated omission.
 
-use crate::facts::slots;
+use crate::facts::{slots, undisturbed_per_s};
 use crate::{Check, Outcome, Rule};
 use model::human::{percent, time};
-use model::{Evidence, FindingState, NS_PER_S, Second};
+use model::{Evidence, FindingState, NS_PER_S};
 
 const WARNING: f64 = 1.5;
 const BOUND: f64 = 3.0;
@@ -88,19 +88,10 @@ fn open(evidence: &Evidence) -> Outcome {
 /// Goodput of the worst whole second as a share of the median; of a second that was disturbed in part, of the rest of it.
 fn lowest_second(evidence: &Evidence) -> Option<f64> {
     let whole = evidence.seconds.iter().filter(|second| second.length_ns >= TICK_MIN_NS);
-    let mut per_s: Vec<f64> = whole.filter_map(|second| good_per_s(second, evidence.disturbance.is_some())).collect();
+    let mut per_s: Vec<f64> = whole.filter_map(|second| undisturbed_per_s(evidence, second)).collect();
     per_s.sort_by(f64::total_cmp);
     let median = *per_s.get(per_s.len() / 2).filter(|median| per_s.len() >= SECONDS_MIN && **median > 0.0)?;
     Some(per_s[0] / median)
-}
-
-/// None where too little of it was undisturbed.
-fn good_per_s(second: &Second, is_account_kept: bool) -> Option<f64> {
-    let (good, ns) = match is_account_kept {
-        true => (second.clean_good, second.clean_ns),
-        false => (second.good, second.length_ns),
-    };
-    (2 * ns >= second.length_ns).then(|| good as f64 / (ns as f64 / NS_PER_S as f64))
 }
 
 #[cfg(test)]

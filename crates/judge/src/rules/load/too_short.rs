@@ -2,11 +2,12 @@
 
 use crate::facts::PRINTED;
 use crate::facts::saturation::peak_index;
+use crate::sweep::place;
 use crate::text::{list, round_up};
 use crate::{Check, Outcome, Rule};
 use evidence::{SampleBearing, sample_bearing};
 use model::human::{count, percent, plural, time};
-use model::{Evidence, Finding, FindingState, NS_PER_S, Stop, SweepEvidence};
+use model::{Basis, Evidence, Finding, FindingState, NS_PER_S, Stop, SweepEvidence};
 use stats::BATCHES_MIN;
 
 const INVALID_NS: u64 = 5 * NS_PER_S;
@@ -22,10 +23,11 @@ pub(crate) const RULE: Rule = Rule {
     id: "LD-04",
     title: "too short",
     detects: "too little time for the goodput, or too few requests for a quantile",
-    threshold: "measured < 5 s over all iterations: invalid; < 30 s: note; of a number of requests (-n) < 5 s: warning \
-                with an interval by count and spread (t, service times over requests in flight: Little), invalid \
-                below 10 responses one after the other (as for batch means) or beyond +-50 %; n(1 - q) < 100: \
-                quantile q not printed: bound up to p99, note for p99.9 and in a sweep (plimsoll defaults)",
+    threshold: "measured < 5 s over all iterations: invalid; < 30 s: note; undisturbed part that the numbers rest on < 5 \
+                s of a longer window: warning; of a number of requests (-n) < 5 s: warning with an interval by count and \
+                spread (t, service times over requests in flight: Little), invalid below 10 responses one after the \
+                other (as for batch means) or beyond +-50 %; n(1 - q) < 100: quantile q not printed: bound up to p99, \
+                note for p99.9 and in a sweep (plimsoll defaults)",
     data: "length of the window, number and spread of response times",
     check: Check::Both { run: check, sweep: check_sweep },
 };
@@ -33,39 +35,54 @@ pub(crate) const RULE: Rule = Rule {
 fn check(evidence: &Evidence) -> Outcome {
     let n = evidence.latency.response.n;
     let withheld = withheld(n);
-    let by_time = match by_time(evidence.measured_ns) {
-        Some(FindingState::Invalid) if is_counted(evidence) => Some(by_count(sample_bearing(evidence))),
-        by_time => by_time,
+    let undisturbed_ns = little_undisturbed_ns(evidence);
+    let by_time = match (by_time(evidence.measured_ns), undisturbed_ns) {
+        (Some((FindingState::Invalid, _)), _) if is_counted(evidence) => {
+            Some((by_count(sample_bearing(evidence)), count_part(evidence)))
+        }
+        (_, Some(ns)) => Some((FindingState::Warning, undisturbed_part(evidence, ns))),
+        (by_time, None) => by_time,
     };
     let by_quantile = match withheld.first() {
         None => None,
         Some(("p99.9", ..)) => Some(FindingState::Note),
         Some(_) => Some(FindingState::Bound),
     };
-    let Some(state) = by_time.max(by_quantile) else { return Outcome::Pass };
+    let Some(state) = by_time.as_ref().map(|(state, _)| *state).max(by_quantile) else { return Outcome::Pass };
     let names: Vec<_> = withheld.iter().map(|(name, ..)| (*name).to_owned()).collect();
-    let message = match by_time {
-        Some(by_time) => {
-            let short = match is_counted(evidence) && evidence.measured_ns < INVALID_NS {
-                true => count_part(evidence),
-                false => time_part(evidence.measured_ns, by_time),
-            };
-            if names.is_empty() { short } else { format!("{short}; {} not shown", list(&names)) }
-        }
+    let message = match &by_time {
+        Some((_, short)) if names.is_empty() => short.clone(),
+        Some((_, short)) => format!("{short}; {} not shown", list(&names)),
         None => {
             let requests = if n == 1 { "request is" } else { "requests are" };
             format!("{} {requests} too few for {}, not shown", count(n), list(&names))
         }
     };
+    let time_s = time_s(by_time.is_some(), undisturbed_ns.map(|ns| (evidence, ns)));
     let mut figures = vec![("measured_ns".to_owned(), evidence.measured_ns as f64), ("n".to_owned(), n as f64)];
+    figures.extend(undisturbed_ns.map(|ns| ("undisturbed_ns".to_owned(), ns as f64)));
     figures.extend(withheld.iter().map(|(_, key, tail)| (format!("{key}_tail_n"), *tail)));
     Outcome::Fired(Finding {
         rule: RULE.id.to_owned(),
         state,
         message,
-        remedy: remedy(evidence, by_time.is_some(), withheld.last().map(|(name, ..)| *name)),
+        remedy: remedy(evidence, time_s, withheld.last().map(|(name, ..)| *name)),
         evidence: figures.into_iter().collect(),
     })
+}
+
+/// The undisturbed time that the numbers rest on, where it is shorter than a window may be and the window is not; ns.
+fn little_undisturbed_ns(evidence: &Evidence) -> Option<u64> {
+    let seen = evidence.disturbance.as_ref().filter(|seen| seen.basis == Basis::Clean)?;
+    (evidence.measured_ns >= INVALID_NS && seen.clean_ns < INVALID_NS).then_some(seen.clean_ns)
+}
+
+fn undisturbed_part(evidence: &Evidence, undisturbed_ns: u64) -> String {
+    format!(
+        "the numbers rest on only {} of undisturbed time, of {} measured: chance may decide",
+        time(undisturbed_ns as f64),
+        time(evidence.measured_ns as f64)
+    )
 }
 
 /// True if so many requests were asked for, and not a time.
@@ -96,27 +113,42 @@ fn count_part(evidence: &Evidence) -> String {
     }
 }
 
-/// A sweep claims its goodput: too short a window invalidates it, a quantile that is not shown is a note.
+/// A sweep claims its goodput: too short a window invalidates it, too little undisturbed time is a warning, and a quantile that
+/// is not shown a note.
 fn check_sweep(sweep: &SweepEvidence) -> Outcome {
     let Some(peak) = peak_index(&sweep.points) else {
         return Outcome::Unchecked("the sweep has no points");
     };
     let up_to_peak = sweep.points[..=peak].iter().map(|point| point.evidence.measured_ns);
     let measured_ns = up_to_peak.min().unwrap_or(0);
-    let by_time = by_time(measured_ns);
+    let little = sweep.points[..=peak].iter().enumerate();
+    let little = little.filter_map(|(i, point)| Some((i, little_undisturbed_ns(&point.evidence)?)));
+    let little = little.min_by_key(|(_, ns)| *ns);
+    let by_time = match (by_time(measured_ns), little) {
+        (Some((FindingState::Note, _)) | None, Some((i, ns))) => {
+            let short = undisturbed_part(&sweep.points[i].evidence, ns);
+            Some((FindingState::Warning, format!("at {}: {short}", place(sweep, i))))
+        }
+        (by_time, _) => by_time.map(|(state, short)| (state, format!("each load had {short}"))),
+    };
     let is_without_p99 = |evidence: &Evidence| withheld(evidence.latency.response.n).iter().any(|q| q.0 == "p99");
     let without_p99: Vec<_> = sweep.points.iter().map(|p| &p.evidence).filter(|e| is_without_p99(e)).collect();
-    let Some(state) = by_time.or_else(|| (!without_p99.is_empty()).then_some(FindingState::Note)) else {
-        return Outcome::Pass;
-    };
-    let mut parts: Vec<_> =
-        by_time.map(|state| format!("each load had {}", time_part(measured_ns, state))).into_iter().collect();
+    let mut parts = Vec::new();
+    let mut state = FindingState::Note;
+    let time_s = time_s(by_time.is_some(), little.map(|(i, ns)| (&sweep.points[i].evidence, ns)));
+    if let Some((by_time, short)) = by_time {
+        state = by_time;
+        parts.push(short);
+    }
     if !without_p99.is_empty() {
         parts.push(format!("no p99 at {} of {}", without_p99.len(), plural(sweep.points.len() as u64, "load")));
     }
+    if parts.is_empty() {
+        return Outcome::Pass;
+    }
     let slowest = without_p99.iter().min_by_key(|evidence| evidence.latency.response.n);
     let advised_by = slowest.copied().unwrap_or(&sweep.points[peak].evidence);
-    let remedy = remedy(advised_by, by_time.is_some(), slowest.map(|_| "p99"));
+    let remedy = remedy(advised_by, time_s, slowest.map(|_| "p99"));
     let figures = [("measured_ns", measured_ns as f64), ("points_without_p99", without_p99.len() as f64)];
     Outcome::fired(RULE.id, state, parts.join("; "), remedy, figures)
 }
@@ -128,29 +160,31 @@ fn withheld(n: u64) -> Vec<(&'static str, &'static str, f64)> {
     tails.filter(|(_, _, tail)| tail + 0.5 < TAIL_MIN).collect()
 }
 
-const fn by_time(measured_ns: u64) -> Option<FindingState> {
+/// What is to be said of so long a window.
+fn by_time(measured_ns: u64) -> Option<(FindingState, String)> {
+    let measured = time(measured_ns as f64);
     match measured_ns {
-        ..INVALID_NS => Some(FindingState::Invalid),
-        INVALID_NS..ADVISED_NS => Some(FindingState::Note),
+        ..INVALID_NS => Some((FindingState::Invalid, format!("only {measured} of the required 5 s: chance decides"))),
+        INVALID_NS..ADVISED_NS => {
+            Some((FindingState::Note, format!("only {measured} of the advised 30 s: rare events may be missing")))
+        }
         ADVISED_NS.. => None,
     }
 }
 
-fn time_part(measured_ns: u64, state: FindingState) -> String {
-    let measured = time(measured_ns as f64);
-    if state == FindingState::Invalid {
-        format!("only {measured} of the required 5 s: chance decides")
-    } else {
-        format!("only {measured} of the advised 30 s: rare events may be missing")
-    }
+/// Length that would do where a window was short, or had so `little` undisturbed time; 0 where it was long enough. s
+fn time_s(is_short: bool, little: Option<(&Evidence, u64)>) -> f64 {
+    let advised_s = if is_short { ADVISED_NS as f64 / NS_PER_S as f64 } else { 0.0 };
+    // With as much of it undisturbed as there was.
+    let times = |(evidence, ns): (&Evidence, u64)| evidence.measured_ns as f64 / ns.max(1) as f64;
+    little.map_or(advised_s, |little| advised_s.max(times(little) * INVALID_NS as f64 / NS_PER_S as f64))
 }
 
-/// The length or number of requests that would do: for the time when it was short, and for `quantile`.
-fn remedy(evidence: &Evidence, short: bool, quantile: Option<&str>) -> String {
+/// The length or number of requests that would do: for `time_s`, 0 if the time was long enough, and for `quantile`.
+fn remedy(evidence: &Evidence, time_s: f64, quantile: Option<&str>) -> String {
     let seconds = evidence.measured_ns as f64 / NS_PER_S as f64;
     let n = evidence.latency.response.n as f64;
     let per_s = if seconds > 0.0 { n / seconds } else { 0.0 };
-    let time_s = if short { ADVISED_NS as f64 / NS_PER_S as f64 } else { 0.0 };
     let wanted = PRINTED.iter().find(|(name, ..)| Some(*name) == quantile);
     let requests = wanted.map_or(0.0, |(_, _, q)| TAIL_MIN / (1.0 - q)).round();
     let quantile_s = if per_s > 0.0 { requests / per_s } else { 0.0 };
@@ -161,7 +195,7 @@ fn remedy(evidence: &Evidence, short: bool, quantile: Option<&str>) -> String {
     }
     let [time_s, quantile_s] = [time_s, quantile_s].map(|all_s| (all_s / share).ceil() as u64);
     match quantile {
-        Some(name) if quantile_s > time_s && short => {
+        Some(name) if quantile_s > time_s && time_s > 0 => {
             format!("measure longer: -d {time_s}s, or -d {quantile_s}s to see {name} too")
         }
         _ => format!("measure longer: -d {}s", time_s.max(quantile_s)),
@@ -172,6 +206,7 @@ fn remedy(evidence: &Evidence, short: bool, quantile: Option<&str>) -> String {
 mod tests {
     use super::*;
     use crate::testing::{clean_run, clean_sweep, finding, state};
+    use model::Disturbance;
 
     fn run(seconds: u64, n: u64) -> Evidence {
         let mut evidence = clean_run();
@@ -262,6 +297,51 @@ mod tests {
         assert_eq!(short.remedy, "measure longer: -d 15s");
         sweep.points.clear();
         assert!(matches!(check_sweep(&sweep), Outcome::Unchecked(_)));
+    }
+
+    /// So much of `seconds` is undisturbed.
+    fn undisturbed(clean_ns: u64, seconds: u64) -> Evidence {
+        let mut evidence = run(seconds, 1_000_000);
+        let set_aside_ns = evidence.measured_ns - clean_ns;
+        let seen = Disturbance { basis: Basis::Clean, clean_ns, set_aside_ns, ..Disturbance::default() };
+        evidence.disturbance = Some(seen);
+        evidence
+    }
+
+    /// A goodput of six slices of 100 ms was told as that of 15 s, with a note. Noise is no reason for more than a warning.
+    #[test]
+    fn undisturbed_time_decides_whether_a_run_was_too_short() {
+        let found = finding(check(&undisturbed(600_000_000, 15)));
+        assert_eq!(found.state, FindingState::Warning);
+        let expected = "the numbers rest on only 600 ms of undisturbed time, of 15.0 s measured: chance may decide";
+        assert_eq!((found.message.as_str(), found.remedy.as_str()), (expected, "measure longer: -d 125s"));
+        assert_eq!(found.evidence["undisturbed_ns"], 6e8);
+        assert_eq!(state(&check(&undisturbed(4 * NS_PER_S, 60))), Some(FindingState::Warning));
+        assert_eq!(state(&check(&undisturbed(5 * NS_PER_S, 15))), Some(FindingState::Note));
+        assert_eq!(check(&undisturbed(5 * NS_PER_S, 30)), Outcome::Pass);
+        assert_eq!(state(&check(&undisturbed(NS_PER_S, 4))), Some(FindingState::Invalid), "the window itself");
+        let mut whole = undisturbed(400_000_000, 15);
+        whole.disturbance.as_mut().expect("it is kept").basis = Basis::Whole;
+        assert_eq!(state(&check(&whole)), Some(FindingState::Note), "the numbers rest on all of it");
+        let mut few = undisturbed(600_000_000, 15);
+        few.latency.response.n = 3_000;
+        let found = finding(check(&few));
+        assert_eq!(found.state, FindingState::Bound, "p99 is not shown");
+        assert!(found.message.ends_with("chance may decide; p99 and p99.9 not shown"), "{}", found.message);
+    }
+
+    #[test]
+    fn undisturbed_time_of_a_load_up_to_the_peak_decides_in_a_sweep() {
+        let mut sweep = clean_sweep(&[(1.0, 100.0), (2.0, 170.0), (4.0, 171.0)]);
+        sweep.points[2].evidence = undisturbed(NS_PER_S, 10);
+        assert_eq!(check_sweep(&sweep), Outcome::Pass, "it is past the peak");
+        sweep.points[0].evidence = undisturbed(2 * NS_PER_S, 10);
+        let found = finding(check_sweep(&sweep));
+        assert_eq!(found.state, FindingState::Warning);
+        let expected = "at 1 connection: the numbers rest on only 2.00 s of undisturbed time, of 10.0 s measured";
+        assert!(found.message.starts_with(expected), "{}", found.message);
+        sweep.points[1].evidence = run(4, 1_000_000);
+        assert_eq!(finding(check_sweep(&sweep)).state, FindingState::Invalid);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! NE-07: packets dropped by the network interface.
 
-use crate::facts::kernel::{is_tcp, share};
+use crate::facts::kernel::{interface_bytes, is_tcp, share};
 use crate::{Check, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Evidence, FindingState};
@@ -18,7 +18,7 @@ pub(crate) const RULE: Rule = Rule {
     detects: "packets dropped by the network interface or the queue in front of it",
     threshold: "interface that carried the load: > 0.001 % of its packets and >= 30: warning; > 0.01 % and >= 100: \
                 invalid (plimsoll defaults)",
-    data: "packets, drops and errors of this machine's interfaces",
+    data: "packets, drops and errors of the interfaces of the server's machine, or else of the client's",
     check: Check::Run(check),
 };
 
@@ -27,7 +27,7 @@ fn check(evidence: &Evidence) -> Outcome {
         return Outcome::Pass;
     }
     let Some((name, counters)) = carrier(evidence) else {
-        return Outcome::Unchecked("no interface of this machine carried the load");
+        return Outcome::Unchecked("no observed interface carried the load");
     };
     let sum = |names: &[&str]| -> u64 { names.iter().filter_map(|name| counters.get(*name)).sum() };
     let lost = sum(&["received_dropped", "received_errors", "received_fifo_errors", "sent_dropped", "sent_errors"]);
@@ -59,16 +59,18 @@ fn check(evidence: &Evidence) -> Outcome {
 fn carrier(evidence: &Evidence) -> Option<(&str, &BTreeMap<String, u64>)> {
     let parts = &evidence.observed.as_ref()?.counters;
     let interfaces = parts.iter().filter_map(|(part, counters)| Some((part.strip_prefix("nic/")?, counters)));
-    let bytes = |counters: &BTreeMap<String, u64>| counters.get("received_bytes").copied().unwrap_or(0);
+    // In the direction with more: what the client receives is sent by an interface of the server's machine.
+    let bytes = |counters: &BTreeMap<String, u64>| interface_bytes(counters).unwrap_or(0);
     let busiest = interfaces.max_by_key(|(_, counters)| bytes(counters))?;
+    let of_load = evidence.flow.bytes_received.max(evidence.flow.bytes_sent);
     // Samples and window do not begin and end at the same instants.
-    (bytes(busiest.1) > 0 && bytes(busiest.1) >= evidence.flow.bytes_received / 2).then_some(busiest)
+    (bytes(busiest.1) > 0 && bytes(busiest.1) >= of_load / 2).then_some(busiest)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, set_counter, state};
+    use crate::testing::{clean_run, seen_there, set_counter, state};
 
     #[test]
     fn only_the_interface_of_the_load_counts_and_only_with_enough() {
@@ -86,5 +88,20 @@ mod tests {
         assert_eq!(check(&evidence), Outcome::Pass, "it has carried nothing");
         evidence.observed.as_mut().expect("seen").counters.remove("nic/lo");
         assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+    }
+
+    /// An interface that lost responses was said to have carried no load: it receives the requests only.
+    #[test]
+    fn drops_of_the_servers_interface_are_seen_from_its_own_side() {
+        let mut evidence = clean_run();
+        seen_there(&mut evidence);
+        let counters = &mut evidence.observed.as_mut().expect("seen").counters;
+        counters.remove("nic/lo");
+        let received = evidence.flow.bytes_received;
+        let figures = [("received_bytes", received / 10), ("sent_bytes", received), ("sent_packets", 1_000_000)];
+        figures.into_iter().for_each(|(name, n)| set_counter(&mut evidence, "nic/eth0", name, n));
+        assert_eq!(check(&evidence), Outcome::Pass);
+        set_counter(&mut evidence, "nic/eth0", "sent_dropped", 200);
+        assert_eq!(state(&check(&evidence)), Some(FindingState::Invalid));
     }
 }

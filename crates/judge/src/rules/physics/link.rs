@@ -1,7 +1,7 @@
 //! PH-03: network link at its speed limit.
 
 use crate::facts::bandwidth::{FULL, NO_BOUND, PathUse, at_server_cpu, path};
-use crate::facts::kernel::is_one_machine;
+use crate::facts::kernel::{interface_bytes, is_one_machine};
 use crate::facts::{client_machine, seconds};
 use crate::{Check, Outcome, Rule};
 use model::human::{bit_rate, percent};
@@ -68,9 +68,8 @@ fn links(evidence: &Evidence) -> Vec<(String, f64, f64)> {
         (section.starts_with("nic/") && mbit_per_s > 0.0).then_some((section, mbit_per_s * 1e6))
     });
     let link = |(part, bit_per_s): (&String, f64)| {
-        let counters = seen.counters.get(part)?;
-        let bytes = ["received_bytes", "sent_bytes"].iter().filter_map(|name| counters.get(*name)).max()?;
-        let share = *bytes as f64 * 8.0 / seconds(evidence).max(f64::MIN_POSITIVE) / bit_per_s;
+        let bytes = interface_bytes(seen.counters.get(part)?)?;
+        let share = bytes as f64 * 8.0 / seconds(evidence).max(f64::MIN_POSITIVE) / bit_per_s;
         Some((part.trim_start_matches("nic/").to_owned(), share, bit_per_s))
     };
     speeds.filter_map(link).collect()

@@ -1,5 +1,6 @@
 //! PH-02: utilisation law.
 
+use crate::facts::kernel::is_one_machine;
 use crate::facts::{observed, seconds, server_cpus};
 use crate::{Check, Outcome, Rule};
 use model::{Evidence, FindingState};
@@ -22,9 +23,10 @@ fn check(evidence: &Evidence) -> Outcome {
     let Some((seen, server, machine)) = seen.filter(|_| seconds(evidence) >= SECONDS_MIN) else {
         return Outcome::Unchecked("CPU times of server or machine unknown");
     };
-    let own = seen.generator.as_ref().map_or(0.0, |generator| generator.cpu_cores);
+    // The CPUs of a client on another machine are none of these.
+    let own = seen.generator.as_ref().filter(|_| is_one_machine(evidence)).map(|generator| generator.cpu_cores);
     let beside: f64 = seen.companions.values().map(|companion| companion.cpu_cores).sum();
-    let all = server.cpu_cores + own + beside;
+    let all = server.cpu_cores + own.unwrap_or(0.0) + beside;
     let of_server = match server_cpus(evidence).len() {
         0 => f64::from(machine.cpus),
         n => n as f64,
@@ -32,7 +34,8 @@ fn check(evidence: &Evidence) -> Outcome {
     let (who, used, cpus) = if server.cpu_cores > SLACK * of_server {
         ("the server", server.cpu_cores, of_server)
     } else if all > SLACK * f64::from(machine.cpus) {
-        ("server, companions and client", all, f64::from(machine.cpus))
+        let who = if own.is_some() { "server, companions and client" } else { "server and companions" };
+        (who, all, f64::from(machine.cpus))
     } else {
         return Outcome::Pass;
     };
@@ -45,7 +48,8 @@ fn check(evidence: &Evidence) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, finding, generator, server};
+    use crate::testing::{clean_run, finding, generator, seen_there, server};
+    use model::ServerObserved;
 
     #[test]
     fn more_cpu_time_than_cpus_is_impossible() {
@@ -57,6 +61,18 @@ mod tests {
         server(&mut evidence).cpu_cores = 1.0;
         generator(&mut evidence).cpu_cores = 1.5;
         assert!(finding(check(&evidence)).message.starts_with("server, companions and client used 2.50 CPUs of 2"));
+    }
+
+    #[test]
+    fn a_client_on_another_machine_uses_none_of_the_servers_cpus() {
+        let mut evidence = clean_run();
+        server(&mut evidence).cpu_cores = 1.0;
+        generator(&mut evidence).cpu_cores = 1.5;
+        seen_there(&mut evidence);
+        assert_eq!(check(&evidence), Outcome::Pass);
+        let beside = ServerObserved { cpu_cores: 1.2, ..ServerObserved::default() };
+        evidence.observed.as_mut().expect("seen").companions.insert("db".into(), beside);
+        assert!(finding(check(&evidence)).message.starts_with("server and companions used 2.20 CPUs of 2"));
     }
 
     #[test]

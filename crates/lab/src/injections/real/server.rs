@@ -62,9 +62,10 @@ pub(super) static ALL: &[Real] = &[
     },
     Real {
         rules: &["EN-04"],
-        fault: "half of the server's CPU taken after 11 s",
-        faulty: "target; (underway; sleep 11; hog 0; wait) & load 22s '/cpu?us=1000' -c 4 --budget 0s",
-        clean: "target; load 22s '/cpu?us=1000' -c 4 --budget 0s",
+        fault: "second load on the pool after 11 s",
+        faulty: "target --pool 1; (underway; sleep 11; exec \"$PLIMSOLL\" run $url/pool -c 4 -d 60s --warmup 0s -q >other) &
+            load 22s /pool -c 4",
+        clean: "target --pool 1; load 22s /pool -c 4",
     },
     Real {
         rules: &["EN-05"],

@@ -27,7 +27,14 @@ pub enum ReadError {
 /// # Errors
 /// If it cannot be read, or is longer.
 pub fn read_at_most(path: &Path, max_bytes: u64) -> Result<Vec<u8>, ReadError> {
-    let file = File::open(path)?;
+    read_open(File::open(path)?, max_bytes)
+}
+
+/// The same of a file that is open.
+///
+/// # Errors
+/// As of [`read_at_most`].
+pub fn read_open(file: File, max_bytes: u64) -> Result<Vec<u8>, ReadError> {
     // Room for what it says to have: without it the memory would grow to twice that.
     let expected = file.metadata().map_or(0, |metadata| metadata.len()).min(max_bytes);
     let mut bytes = Vec::with_capacity(expected as usize);

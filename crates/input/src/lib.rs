@@ -11,6 +11,6 @@ mod target_url;
 pub mod testing;
 
 pub use error::InputError;
-pub use files::{ReadError, read_at_most, text_at_most};
+pub use files::{ReadError, read_at_most, read_open, text_at_most};
 pub use requests::{Listed, RequestFile, body_file, method};
 pub use target_url::{Scheme, TargetUrl};

@@ -38,7 +38,7 @@ mod threads;
 
 pub use choice::select;
 pub use disturbance::{LoadClock, Publish};
-pub use fingerprint::{TakenFingerprint, fingerprint, link_to, sha256};
+pub use fingerprint::{TakenFingerprint, fingerprint, is_own_address, link_to, sha256};
 pub use observer::Observer;
 pub use selector::{Parent, ParseSelectorError, ProcessSelector, SelectError};
 pub use states::Clocks;

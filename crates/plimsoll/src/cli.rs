@@ -6,6 +6,7 @@ pub(crate) mod check;
 pub(crate) mod clients;
 pub(crate) mod compare;
 pub(crate) mod experiment;
+pub(crate) mod given;
 pub(crate) mod history;
 pub(crate) mod observe;
 pub(crate) mod profile;

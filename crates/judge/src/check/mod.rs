@@ -7,10 +7,12 @@
 mod cpus;
 mod limits;
 mod network;
+mod pages;
 mod target;
 #[cfg(test)]
 mod tests;
 
+pub use pages::page;
 pub use target::target;
 
 use crate::{Check, Outcome, rules};

@@ -122,6 +122,23 @@ fn nothing_known_is_no_fault_and_has_its_reason() {
 }
 
 #[test]
+fn a_status_page_tells_its_figures_or_why_it_does_not() {
+    let status = |figures: &[(&str, f64)]| {
+        let figures = figures.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+        Some(model::ServerStatus { server: "nginx".to_owned(), figures })
+    };
+    let look = |status, reason: Option<&str>| {
+        let reason = reason.map(str::to_owned);
+        page(&model::StatusLook { url: "http://h/s".to_owned(), status, reason, at_ns: None, took_ns: 0 })
+    };
+    let answers = look(status(&[("connections_active", 1.0), ("requests", 2.0)]), None);
+    assert_eq!((answers.state, answers.found.as_str()), (CheckState::Fine, "http://h/s: nginx tells 2 figures"));
+    let silent = look(None, Some("there is no such page (404)"));
+    assert_eq!(silent.state, CheckState::Unavailable);
+    assert_eq!(silent.found, "http://h/s: there is no such page (404)");
+}
+
+#[test]
 fn descriptors_and_ports_are_enough_or_not() {
     let mut fixture = Fixture::clean();
     // 2 threads and 64 descriptors besides.

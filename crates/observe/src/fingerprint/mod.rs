@@ -65,6 +65,12 @@ pub fn link_to(ip: IpAddr) -> Option<(String, Option<u32>)> {
     Some((interface, mtu.and_then(|mtu| mtu.parse().ok())))
 }
 
+/// True if `ip` is an address of this machine, by the route that the kernel chooses.
+#[must_use]
+pub fn is_own_address(ip: IpAddr) -> bool {
+    route::ends_here(ip)
+}
+
 fn of_machine(files: &Files) -> Fingerprint {
     let mut fingerprint = Fingerprint::default();
     for (name, read) in SECTIONS {

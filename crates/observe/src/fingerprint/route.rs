@@ -2,7 +2,7 @@
 
 use super::Facts;
 use crate::netlink::{Line, Question};
-use netlink_packet_route::route::{RouteAddress, RouteAttribute, RouteMessage};
+use netlink_packet_route::route::{RouteAddress, RouteAttribute, RouteMessage, RouteType};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use rustix::net::{Protocol, SocketFlags, SocketType, netdevice};
 use std::io;
@@ -13,17 +13,32 @@ const ROUTES: Option<Protocol> = None;
 
 /// Interface, own address and router, as the kernel chooses them.
 pub(super) fn route(to: IpAddr) -> io::Result<Facts> {
-    let mut found = None;
-    let question = Question::of_one(RouteNetlinkMessage::GetRoute(asked(to)));
-    Line::new(ROUTES).ask(&question, &mut |route: RouteMessage| found = Some(route))?;
-    let route = found.ok_or_else(|| io::Error::other("the kernel tells no route"))?;
-    let facts = route.attributes.iter().filter_map(|attribute| match attribute {
+    let facts = chosen(to)?.attributes;
+    let facts = facts.iter().filter_map(|attribute| match attribute {
         RouteAttribute::Oif(index) => Some(("interface", name(*index).ok()?)),
         RouteAttribute::PrefSource(address) => Some(("source", ip(address)?.to_string())),
         RouteAttribute::Gateway(address) => Some(("gateway", ip(address)?.to_string())),
         _ => None,
     });
     Ok(facts.map(|(name, value)| (name.to_owned(), value)).collect())
+}
+
+/// True if what is sent to `to` stays on this machine, as it is an address of its own. That a socket can be bound to it says
+/// nothing: where `net.ipv4.ip_nonlocal_bind` is set, any address can.
+pub(super) fn ends_here(to: IpAddr) -> bool {
+    chosen(to.to_canonical()).is_ok_and(|route| is_local(&route))
+}
+
+fn is_local(route: &RouteMessage) -> bool {
+    route.header.kind == RouteType::Local
+}
+
+/// The route that the kernel chooses.
+fn chosen(to: IpAddr) -> io::Result<RouteMessage> {
+    let mut found = None;
+    let question = Question::of_one(RouteNetlinkMessage::GetRoute(asked(to)));
+    Line::new(ROUTES).ask(&question, &mut |route: RouteMessage| found = Some(route))?;
+    found.ok_or_else(|| io::Error::other("the kernel tells no route"))
 }
 
 fn asked(to: IpAddr) -> RouteMessage {
@@ -60,6 +75,24 @@ mod tests {
         let facts = route(Ipv4Addr::LOCALHOST.into()).unwrap();
         assert_eq!((facts["interface"].as_str(), facts["source"].as_str()), ("lo", "127.0.0.1"));
         assert_eq!(facts.get("gateway"), None);
+    }
+
+    #[test]
+    fn an_address_of_another_machine_is_not_local_where_any_may_be_bound() {
+        let of = |kind| {
+            let mut route = RouteMessage::default();
+            route.header.kind = kind;
+            is_local(&route)
+        };
+        assert!(of(RouteType::Local));
+        for other in [RouteType::Unicast, RouteType::Broadcast, RouteType::Multicast, RouteType::Unspec] {
+            assert!(!of(other), "{other:?}");
+        }
+        for (to, expected) in
+            [("127.0.0.1", true), ("127.9.9.9", true), ("::ffff:127.0.0.1", true), ("192.0.2.1", false)]
+        {
+            assert_eq!(ends_here(to.parse().expect("an address")), expected, "{to}");
+        }
     }
 
     /// Nothing is sent: connecting a datagram socket only chooses the way.

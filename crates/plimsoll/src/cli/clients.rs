@@ -56,18 +56,6 @@ pub(crate) struct ClientArgs {
     pub(crate) on_agent_loss: LossArg,
 }
 
-impl ClientArgs {
-    /// The first flag that another machine takes part by; none if none does.
-    pub(crate) fn flag(&self) -> Option<&'static str> {
-        let given = [
-            ("--client", !self.client.is_empty()),
-            ("--server-host", self.server_host.is_some()),
-            ("--server-ip", self.server_ip.is_some()),
-        ];
-        given.into_iter().find_map(|(flag, is_given)| is_given.then_some(flag))
-    }
-}
-
 /// See [`agent::OnLoss`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LossArg {

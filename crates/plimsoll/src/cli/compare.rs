@@ -1,6 +1,7 @@
 //! The flags of `plimsoll compare`.
 
 use crate::cli::clients::ClientArgs;
+use crate::cli::given::Given;
 use crate::cli::observe::ObserverArgs;
 use crate::cli::{ArrivalsArg, GeneratorArgs, OutputArgs, RequestArgs, WarmupArg};
 use clap::{Args, ValueEnum};
@@ -39,6 +40,8 @@ on the capacity; others as in plimsoll --help.";
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CompareArgs {
+    #[command(flatten)]
+    pub(crate) given: Given,
     /// Target URLs, the baseline first; or directories of stored runs
     #[arg(id = "url", value_name = "URL|DIR")]
     pub(crate) targets: Vec<String>,

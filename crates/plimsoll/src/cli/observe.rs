@@ -72,7 +72,7 @@ pub(crate) struct ObserverArgs {
     /// http://HOST/PATH of nginx (stub_status), Apache (?auto), php-fpm or lighttpd, mysql://USER@HOST:PORT,
     /// mysql+unix://USER@/PATH.sock, redis://HOST:PORT or redis+unix:///PATH.sock. Passwords come from
     /// PLIMSOLL_MYSQL_PASSWORD, PLIMSOLL_REDIS_PASSWORD, or a file (append ?password-file=PATH). Those of a server
-    /// started with --serve are sampled anyway.
+    /// started with --serve are sampled anyway. plimsoll check asks those named here, once.
     #[arg(long, value_name = "URL")]
     pub(crate) status: Vec<String>,
 }

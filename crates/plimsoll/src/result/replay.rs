@@ -9,12 +9,11 @@ use crate::exit::CommandError;
 use crate::output::printer;
 use crate::profiling::{ENDED_BEFORE, Sampled, UNREADABLE, at_peak, keep as keep_profile, no_profile, samples};
 use crate::store::experiment::{is_experiment, recovered};
-use crate::store::stored::{Record, Stored};
+use crate::store::stored::{Record, Stored, open_stored};
 use crate::store::{EVENTS, HISTOGRAMS, POINTS, PROFILED, RESULT};
 use evidence::{Events, EvidenceBuilder};
 use model::{CompareLoad, Event, Load, Measurement, Redacted, SessionEvent, TrialMade};
 use report::record::{ARMS_FOLDER, sweeps_record};
-use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Component, Path, PathBuf};
 
@@ -256,11 +255,7 @@ fn load_in(directory: &Path) -> Result<Option<EvidenceBuilder>, CommandError> {
 fn read(directory: &Path, mut take: impl FnMut(Event) -> Result<(), CommandError>) -> Result<(), CommandError> {
     let path = directory.join(EVENTS);
     let wrong = |why: String| CommandError::usage(format!("{}: {why}", path.display()));
-    // A device has no end, and a pipe may have no writer.
-    if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
-        return Err(wrong("it is no file".into()));
-    }
-    let log = File::open(&path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
+    let log = open_stored(&path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
     for event in Events::new(BufReader::new(log), histograms(directory)) {
         take(event.map_err(|error| wrong(error.to_string()))?)?;
     }
@@ -269,7 +264,7 @@ fn read(directory: &Path, mut take: impl FnMut(Event) -> Result<(), CommandError
 
 /// The histogram log of a directory; one that cannot be read has broken off before its begin.
 fn histograms(directory: &Path) -> Box<dyn BufRead> {
-    match File::open(directory.join(HISTOGRAMS)) {
+    match open_stored(&directory.join(HISTOGRAMS)) {
         Ok(file) => Box::new(BufReader::new(file)),
         Err(_) => Box::new(io::empty()),
     }
@@ -281,6 +276,7 @@ mod tests {
     use crate::profiling::samples::tests::{first, second, written};
     use crate::session::sinks::Sink;
     use crate::store::Recorder;
+    use crate::store::stored::tests::pipe;
     use model::{Address, Begun, NS_PER_S, Phase, Plan, Stop, SweepRecord, Target, Tick};
     use std::os::unix::fs::symlink;
 
@@ -404,7 +400,20 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         symlink("/dev/zero", directory.path().join(EVENTS)).unwrap();
         let message = refused(directory.path());
-        assert!(message.contains("events.jsonl: it is no file"), "{message}");
+        assert!(message.contains("events.jsonl: cannot be read: it is no file"), "{message}");
+    }
+
+    #[test]
+    fn a_pipe_among_stored_files_holds_nobody_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let (events, log) = (folder.path().join("events"), folder.path().join("histograms"));
+        for (directory, name) in [(&events, EVENTS), (&log, HISTOGRAMS)] {
+            std::fs::create_dir(directory).unwrap();
+            pipe(&directory.join(name));
+        }
+        assert!(refused(&events).contains("it is no file"));
+        std::fs::write(log.join(EVENTS), "").unwrap();
+        assert!(refused(&log).contains("do not begin with a measurement"));
     }
 
     #[test]

@@ -138,3 +138,9 @@ fn look(asker: &mut Asker, source: &Source, clock: &OnceLock<Clock>) -> StatusLo
     let at_ns = clock.get().map(Clock::now_ns);
     StatusLook { url: source.url.to_string(), status, reason, at_ns, took_ns: monotonic_ns() - asked_ns }
 }
+
+/// What each says when it is asked once, without a load.
+pub(crate) fn ask_once(sources: &[Source]) -> Vec<StatusLook> {
+    let never = OnceLock::new();
+    sources.iter().map(|source| look(&mut Asker::new(source), source, &never)).collect()
+}

@@ -2,7 +2,7 @@
 
 use crate::exit::CommandError;
 use model::Address;
-use std::net::ToSocketAddrs;
+use std::net::{IpAddr, ToSocketAddrs};
 
 pub(crate) use input::TargetUrl;
 
@@ -14,7 +14,8 @@ pub(crate) fn resolve(host: &str, port: u16) -> Result<Vec<Address>, CommandErro
     Ok(found.map(Address::Tcp).collect())
 }
 
-/// True if `address` belongs to this machine: only then can a socket be bound to it.
+/// True if `address` belongs to this machine. The unspecified one leads to it, whatever its route says.
 pub(crate) fn is_local(address: &Address) -> bool {
-    address.is_each_machines_own() || address.tcp().is_some_and(|tcp| std::net::UdpSocket::bind((tcp.ip(), 0)).is_ok())
+    let is_own = |ip: IpAddr| ip.is_unspecified() || observe::is_own_address(ip);
+    address.is_each_machines_own() || address.tcp().is_some_and(|tcp| is_own(tcp.ip()))
 }

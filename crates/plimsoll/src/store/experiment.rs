@@ -2,10 +2,10 @@
 //!
 //! A line is on the disk before the next step begins. Steps lie in directories of their own, which are never used twice.
 
-use super::stored::Stored;
+use super::stored::{Stored, stored_bytes, stored_text};
 use super::{EXPERIMENT_FILE, PLAN, RESULT, STEPS_LOG, claim, create, is_claimed, private};
 use crate::exit::CommandError;
-use input::text_at_most;
+use input::ReadError;
 use model::{
     ExperimentBegun, ExperimentEvent, ExperimentPlan, ExperimentRecord, FORMAT_PLAN, PlannedStep, Redacted, StepRecord,
 };
@@ -142,7 +142,7 @@ impl Found {
     fn read(directory: &Path) -> Result<Self, CommandError> {
         let wrong = |name: &str, why: String| CommandError::usage(format!("{}: {why}", directory.join(name).display()));
         let text =
-            text_at_most(&directory.join(PLAN), FILE_MAX_BYTES).map_err(|error| wrong(PLAN, error.to_string()))?;
+            stored_text(&directory.join(PLAN), FILE_MAX_BYTES).map_err(|error| wrong(PLAN, error.to_string()))?;
         let plan: ExperimentPlan =
             serde_json::from_str(&text).map_err(|error| wrong(PLAN, format!("no plan of an experiment: {error}")))?;
         if plan.format != FORMAT_PLAN {
@@ -151,11 +151,10 @@ impl Found {
         let (mut begun, mut steps) = (None, Vec::new());
         let path = directory.join(STEPS_LOG);
         let text = match path.exists() {
-            true => text_at_most(&path, FILE_MAX_BYTES).map_err(|error| wrong(STEPS_LOG, error.to_string()))?,
+            true => whole_lines(&path).map_err(|error| wrong(STEPS_LOG, error.to_string()))?,
             false => String::new(),
         };
-        // What has no end was being written when the program or the machine ended.
-        for line in text.split_inclusive('\n').filter(|line| line.ends_with('\n')) {
+        for line in text.lines() {
             let event = serde_json::from_str(line)
                 .map_err(|error| wrong(STEPS_LOG, format!("it has a line that is none of its own: {error}")))?;
             apply(event, &mut begun, &mut steps);
@@ -231,13 +230,21 @@ fn difference(before: &ExperimentPlan, now: &ExperimentPlan) -> Option<String> {
     Some(format!("its step {} has {word:?}, not {other:?}", before.number))
 }
 
-/// Opens the list of steps to write behind it. What has no end is cut off: it was being written when its program ended.
+/// The lines of the list of steps. What has no end was being written when its program or the machine ended, and may break off
+/// within a letter.
+fn whole_lines(path: &Path) -> Result<String, ReadError> {
+    let mut bytes = stored_bytes(path, FILE_MAX_BYTES)?;
+    let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
+    bytes.truncate(whole);
+    String::from_utf8(bytes).map_err(|_| ReadError::NotText)
+}
+
+/// Opens the list of steps to write behind its last whole line.
 fn append(path: &Path) -> io::Result<File> {
     let file = private::append(path)?;
-    let text = text_at_most(path, FILE_MAX_BYTES).map_err(io::Error::other)?;
-    let whole = text.rfind('\n').map_or(0, |newline| newline + 1);
-    if whole < text.len() {
-        file.set_len(whole as u64)?;
+    let whole = whole_lines(path).map_err(io::Error::other)?.len() as u64;
+    if whole < file.metadata()?.len() {
+        file.set_len(whole)?;
     }
     Ok(file)
 }
@@ -252,6 +259,7 @@ fn cannot_write(directory: &Path, error: &io::Error) -> CommandError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::stored::tests::pipe;
     use model::{Estimate, Quantiles, StepResult, VerdictState};
 
     fn plan() -> ExperimentPlan {
@@ -354,6 +362,38 @@ mod tests {
         let third = folder.path().join("third");
         copied(&second, &third);
         assert!(open(&third, &plan(), "three").err().unwrap().message.contains("all steps"), "it is complete");
+    }
+
+    #[test]
+    fn a_line_cut_in_a_letter_is_cut_off() {
+        let folder = tempfile::tempdir().unwrap();
+        let (first, second) = (folder.path().join("first"), folder.path().join("second"));
+        let mut store = open(&first, &plan(), "one").unwrap();
+        store.keep(step(1, false)).unwrap();
+        copied(&first, &second);
+        let log = second.join(STEPS_LOG);
+        let whole = std::fs::read(&log).unwrap();
+        std::fs::write(&log, [&whole[..], b"{\"error\":\"Gr\xc3"].concat()).unwrap();
+        assert_eq!(recovered(&second).unwrap(), store.record());
+        let mut store = open(&second, &plan(), "two").unwrap();
+        store.keep(step(2, false)).unwrap();
+        assert!(std::fs::read(&log).unwrap().starts_with(&whole));
+        assert_eq!(recovered(&second).unwrap(), store.record());
+    }
+
+    #[test]
+    fn a_pipe_among_stored_files_holds_nobody_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = folder.path().join("first");
+        drop(open(&first, &plan(), "one").unwrap());
+        for name in [PLAN, STEPS_LOG] {
+            let copy = folder.path().join(name);
+            copied(&first, &copy);
+            std::fs::remove_file(copy.join(name)).unwrap();
+            pipe(&copy.join(name));
+            let message = open(&copy, &plan(), "two").err().expect("no list of steps").message;
+            assert!(message.contains(name) && message.contains("it is no file"), "{message}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Files and directories of results: for their owner only, as they hold command lines, paths and headers of servers.
 //!
-//! No link is followed at the end of a path: a directory that somebody else has made could lead to any file of the caller.
+//! No link is followed at the end of a path: a directory that somebody else has made could lead to any file of the caller. A
+//! pipe without another end holds nobody up.
 
 use rustix::fs::OFlags;
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -21,35 +22,35 @@ pub(crate) fn create_new_directory(path: &Path) -> io::Result<()> {
     DirBuilder::new().mode(DIRECTORY_MODE).create(path)
 }
 
-fn options(flags: OFlags) -> OpenOptions {
+fn options() -> OpenOptions {
     let mut options = OpenOptions::new();
-    options.mode(FILE_MODE).custom_flags((OFlags::NOFOLLOW | flags).bits().cast_signed());
+    options.mode(FILE_MODE).custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed());
     options
 }
 
 /// Creates a file that is not there yet.
 pub(crate) fn create_new(path: &Path) -> io::Result<File> {
-    options(OFlags::empty()).write(true).create_new(true).open(path)
+    options().write(true).create_new(true).open(path)
 }
 
 /// Creates a file, or empties the one that is there.
 pub(crate) fn create(path: &Path) -> io::Result<File> {
-    options(OFlags::empty()).write(true).create(true).truncate(true).open(path)
+    options().write(true).create(true).truncate(true).open(path)
 }
 
 /// Opens a file to write to, as it is; creates it if need be.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
-    options(OFlags::empty()).write(true).create(true).truncate(false).open(path)
+    options().write(true).create(true).truncate(false).open(path)
 }
 
 /// Opens a file to write behind its end; creates it if need be.
 pub(crate) fn append(path: &Path) -> io::Result<File> {
-    options(OFlags::empty()).append(true).create(true).open(path)
+    options().append(true).create(true).open(path)
 }
 
-/// Opens a file that is there, whatever it is: a pipe without a writer holds nobody up.
+/// Opens a file that is there, whatever it is.
 pub(crate) fn look(path: &Path) -> io::Result<File> {
-    options(OFlags::NONBLOCK).read(true).open(path)
+    options().read(true).open(path)
 }
 
 /// Writes a file that is there whole or, where the disk does not take it, not at all.
@@ -64,6 +65,7 @@ pub(crate) fn write(path: &Path, content: &[u8]) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::stored::tests::pipe;
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     #[track_caller]
@@ -94,6 +96,15 @@ mod tests {
         write(&link, b"x").unwrap();
         assert!(std::fs::symlink_metadata(&link).unwrap().is_file(), "the link has given way");
         assert_eq!(std::fs::read_to_string(&victim).unwrap(), "precious");
+    }
+
+    #[test]
+    fn a_pipe_without_another_end_holds_nobody_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pipe");
+        pipe(&path);
+        assert!(create(&path).is_err() && open(&path).is_err() && append(&path).is_err(), "nobody reads");
+        assert!(look(&path).is_ok(), "nobody writes");
     }
 
     #[test]

@@ -3,12 +3,14 @@
 use crate::exit::CommandError;
 use crate::store::{HISTOGRAMS, RESULT, has_events};
 use evidence::interval_log::Intervals;
-use input::{ReadError, text_at_most};
+use input::{ReadError, read_open};
 use model::{Basis, Histograms, RunRecord};
 use report::Named;
 pub(crate) use report::stored::Record;
-use std::fs::File;
-use std::io::{BufReader, ErrorKind};
+use rustix::fs::OFlags;
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufReader, ErrorKind};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// Largest result: one of a week has half of it.
@@ -48,14 +50,26 @@ impl Stored {
     }
 }
 
+/// Opens a file of a result, which may come from anywhere: a device has no end, and a pipe may have no writer.
+pub(crate) fn open_stored(path: &Path) -> io::Result<File> {
+    let unhindered = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
+    let file = OpenOptions::new().read(true).custom_flags(unhindered).open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is no file")) }
+}
+
+/// The content of one, which has at most `max_bytes`.
+pub(crate) fn stored_bytes(path: &Path, max_bytes: u64) -> Result<Vec<u8>, ReadError> {
+    read_open(open_stored(path)?, max_bytes)
+}
+
+/// The same for text.
+pub(crate) fn stored_text(path: &Path, max_bytes: u64) -> Result<String, ReadError> {
+    String::from_utf8(stored_bytes(path, max_bytes)?).map_err(|_| ReadError::NotText)
+}
+
 /// The text of a result, or why there is none.
 fn text(directory: &Path) -> Result<String, String> {
-    let path = directory.join(RESULT);
-    // A device has no end, and a pipe may have no writer.
-    if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
-        return Err("its run.json is no file".into());
-    }
-    text_at_most(&path, RESULT_MAX_BYTES).map_err(|error| match error {
+    stored_text(&directory.join(RESULT), RESULT_MAX_BYTES).map_err(|error| match error {
         ReadError::Io(error) => match error.kind() {
             ErrorKind::NotFound if has_events(directory) => {
                 "the result is missing (no run.json): the run has not ended yet, or did not end: --recover makes it of what was \
@@ -79,7 +93,7 @@ pub(crate) fn basis(record: &RunRecord) -> Basis {
 /// The histograms of all seconds in `directory`, merged, on the `basis` of the record's numbers; none when there is nothing
 /// to merge.
 pub(crate) fn distributions(directory: &Path, basis: Basis) -> Option<Histograms> {
-    let log = BufReader::new(File::open(directory.join(HISTOGRAMS)).ok()?);
+    let log = BufReader::new(open_stored(&directory.join(HISTOGRAMS)).ok()?);
     let (mut merged, mut set_aside) = (Histograms::default(), Histograms::default());
     for interval in Intervals::new(log) {
         let interval = interval.ok()?;
@@ -92,9 +106,16 @@ pub(crate) fn distributions(directory: &Path, basis: Basis) -> Option<Histograms
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
     use std::os::unix::fs::symlink;
+
+    /// Makes a pipe, which nobody writes to.
+    #[track_caller]
+    pub(crate) fn pipe(path: &Path) {
+        mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a pipe");
+    }
 
     #[track_caller]
     fn read_error(directory: &Path) -> String {
@@ -140,7 +161,15 @@ mod tests {
         for name in [RESULT, HISTOGRAMS] {
             symlink("/dev/zero", directory.path().join(name)).unwrap();
         }
-        assert!(read_error(directory.path()).contains("run.json is no file"));
+        assert!(read_error(directory.path()).contains("run.json: it is no file"));
+        assert!(distributions(directory.path(), Basis::Whole).is_none());
+    }
+
+    #[test]
+    fn a_pipe_among_stored_files_holds_nobody_up() {
+        let directory = tempfile::tempdir().unwrap();
+        [RESULT, HISTOGRAMS].iter().for_each(|name| pipe(&directory.path().join(name)));
+        assert!(read_error(directory.path()).contains("run.json: it is no file"));
         assert!(distributions(directory.path(), Basis::Whole).is_none());
     }
 

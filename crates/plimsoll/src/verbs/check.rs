@@ -9,6 +9,7 @@ use crate::output::progress::Progress;
 use crate::session::agents::AgentsFrom;
 use crate::session::environment;
 use crate::session::serving;
+use crate::session::status::{Source, ask_once};
 use crate::session::watch::{self, Watched};
 use crate::session::{Session, SessionOptions};
 use crate::settings::draft::Draft;
@@ -17,7 +18,7 @@ use crate::settings::selectors::Selectors;
 use crate::settings::target_url::TargetUrl;
 use crate::verbs::run;
 use engine::probe;
-use judge::check::{Machine, machine, sort, target, worst};
+use judge::check::{Machine, machine, page, sort, target, worst};
 use model::{
     Address, CheckRecord, CheckRow, CheckState, Environment, FORMAT_CHECK, Load, NS_PER_S, Numbering, Plan, Protocol,
     Redacted, Stop, TargetCheck, Warmup,
@@ -73,7 +74,7 @@ fn of_machine(args: &CheckArgs, load: Load) -> Result<Looked, CommandError> {
     let settings = Draft::new(&args.request, &args.generator)?.settings(&url, None)?;
     let address = Address::Tcp(([127, 0, 0, 1], url.port).into());
     let plan = settings.plan(&url, &address, Numbering::default(), load, UNTIL, WARMUP);
-    let Selectors { server, observe, .. } = Selectors::read(&args.observe)?;
+    let Selectors { server, observe, status } = Selectors::read(&args.observe)?;
     // Nobody is asked for who listens there: it is no server.
     let watched = Watched {
         is_load_here: true,
@@ -88,8 +89,11 @@ fn of_machine(args: &CheckArgs, load: Load) -> Result<Looked, CommandError> {
     progress.say("looking at this machine");
     let samples = watched.idle();
     let fingerprint = watched.fingerprint().fingerprint;
+    let asked = pages(&status);
     progress.end();
-    let rows = machine(&Machine { plan: &plan, is_target_here: true, fingerprint: &fingerprint, samples: &samples });
+    let mut rows =
+        machine(&Machine { plan: &plan, is_target_here: true, fingerprint: &fingerprint, samples: &samples });
+    rows.extend(asked);
     let environment = Environment { fingerprint: Some(fingerprint), ..environment::describe() };
     Ok(Looked { rows, target: None, environment, started })
 }
@@ -102,13 +106,15 @@ fn of_target(args: &CheckArgs, load: Load, stop: &Arc<AtomicBool>) -> Result<Loo
     }
     let spec = serving::specs(args.serve.as_slice())?.pop();
     let draft = Draft::new(&args.request, &args.generator)?;
+    let selectors = Selectors::read(&args.observe)?;
+    let status = selectors.status.clone();
     let options = SessionOptions {
         agents: AgentsFrom::None,
         url: args.url.as_deref(),
         serve: spec.as_ref(),
         cpus: None,
         draft: &draft,
-        selectors: Selectors::read(&args.observe)?,
+        selectors,
         is_observed: true,
         quiet: args.quiet,
         stop: Arc::clone(stop),
@@ -121,6 +127,7 @@ fn of_target(args: &CheckArgs, load: Load, stop: &Arc<AtomicBool>) -> Result<Loo
     let samples = session.idle();
     session.progress.say("looking at the target");
     let looked = look(&plan, &session, draft.detour.is_some(), stop);
+    let asked = pages(&status);
     session.progress.end();
     let (looked, unasked) = looked?;
     let looked = Redacted::new(looked);
@@ -131,6 +138,7 @@ fn of_target(args: &CheckArgs, load: Load, stop: &Arc<AtomicBool>) -> Result<Loo
         let why = format!(" ({why})");
         rows.iter_mut().filter(|row| row.what == REDIRECT).for_each(|row| row.found.push_str(&why));
     }
+    rows.extend(asked);
     rows.extend(machine(&seen));
     let environment = Environment { changes: Some(session.changes()), ..session.environment() };
     Ok(Looked { rows, target: Some(looked.into_inner()), environment, started: session.started.clone() })
@@ -166,6 +174,12 @@ fn look(
         burst_unavailable: unsent.map(why),
     };
     Ok((looked, way.unasked))
+}
+
+/// What the pages of `--status` tell.
+fn pages(sources: &[Source]) -> Vec<CheckRow> {
+    let looks = ask_once(sources).into_iter().map(Redacted::new);
+    looks.map(|look| page(&look)).collect()
 }
 
 /// Flags about a request say nothing of this machine.

@@ -26,9 +26,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(crate) fn compare(args: &CompareArgs) -> Result<Exit, CommandError> {
     if let Some(directories) = stored::directories(args)? {
-        if args.duet {
-            return Err(CommandError::usage("--duet measures servers that plimsoll starts (--serve), not stored runs"));
-        }
         return stored::compare(args, &directories);
     }
     let checked = Checked::new(args)?;

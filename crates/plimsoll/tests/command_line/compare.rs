@@ -5,6 +5,9 @@ use crate::support::plimsoll;
 /// A URL nothing listens behind; it must not get that far.
 const NOWHERE: &str = "http://127.0.0.1:1/";
 
+/// Why flags of a measurement are refused beside stored runs.
+const STORED: &str = "is for servers that are measured; stored runs are compared as they are";
+
 /// `plimsoll compare NOWHERE NOWHERE ARGS` is a usage error whose line has all of `named`.
 #[track_caller]
 fn refused(args: &[&str], named: &[&str]) {
@@ -68,8 +71,7 @@ fn what_other_machines_cannot_do_is_refused_before_anything_is_started() {
         refused(&[machine, "--unix-socket", "/run/app.sock"], &[flag, "--unix-socket"]);
         refused(&[machine, "--ssh", "ssh '"], &["--ssh", "quotes"]);
         plimsoll(["compare", "--aa", machine]).run().exits(2);
-        let stored = [flag, "measures servers", "stored runs"];
-        plimsoll(["compare", ".", ".", machine]).run().fails(2, &stored);
+        plimsoll(["compare", ".", ".", machine]).run().fails(2, &[flag, STORED]);
     }
     let clients = ["--client", "ssh://a,ssh://b"];
     refused(&[&clients[..], &["--warmup", "auto"]].concat(), &["--warmup auto"]);
@@ -85,5 +87,37 @@ fn what_other_machines_cannot_do_is_refused_before_anything_is_started() {
 #[test]
 fn somebody_elses_servers_and_stored_runs_cannot_be_measured_at_once() {
     refused(&["--duet"], &["--duet", "servers that plimsoll starts (--serve)", NOWHERE]);
-    plimsoll(["compare", "--duet", "."]).run().fails(2, &["--duet", "not stored runs"]);
+    plimsoll(["compare", "--duet", "."]).run().fails(2, &["--duet", STORED]);
+}
+
+#[test]
+fn stored_runs_take_no_flags_of_a_measurement() {
+    let stored = |more: &[&str], named: &[&str]| {
+        plimsoll(["compare", ".", "."].iter().chain(more)).run().fails(2, named);
+    };
+    for flag in [
+        &["--only", "capacity"][..],
+        &["--capacity"],
+        &["--goal", "p99<50ms"],
+        &["--capacity-budget", "1m"],
+        &["--rate", "100"],
+        &["--precision", "1%"],
+        &["--blocks", "6"],
+        &["--observe", "nginx"],
+        &["--status", "http://127.0.0.1:1/"],
+        &["--server", ":80"],
+        &["--header", "X: y"],
+        &["--threads", "1"],
+        &["--no-observe"],
+        &["--aa"],
+        // As it is without the flag.
+        &["--duration", "4s"],
+    ] {
+        stored(flag, &[flag[0], STORED]);
+    }
+    stored(&["-R", "100"], &["--rate", STORED]);
+    stored(&["--profile"], &["--profile measures", "if all of them were measured with --profile"]);
+    // What they do take leads on to the directories, which hold no runs.
+    let own = ["--name", "a", "--name", "b", "--margin", "5%", "--fail-if", "goodput<-3%", "--json", "-q", "-v"];
+    stored(&own, &["not a run directory"]);
 }

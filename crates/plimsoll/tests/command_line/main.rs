@@ -10,6 +10,7 @@ mod bad_input;
 mod broken_peers;
 mod built_in_server;
 mod capacity;
+mod check;
 mod compare;
 mod experiment;
 mod history;

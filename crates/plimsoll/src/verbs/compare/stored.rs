@@ -9,12 +9,16 @@ use crate::result::stored_comparison;
 use crate::settings::compare::{names, share};
 use crate::store;
 use crate::store::stored::{Record, Stored};
+use clap::{Args, Command};
 use model::{ArmProfile, COMPARE_ARMS_MAX, CompareLoad, CompareRecord, Redacted, RunRecord};
 use report::Named;
 use report::flame::function_changes;
 use report::record::AnyRecord;
 use report::terminal::Style;
 use std::path::{Path, PathBuf};
+
+/// Flags of a comparison of stored runs.
+const OF_STORED: [&str; 7] = ["name", "margin", "fail-if", "json", "output", "quiet", "verbose"];
 
 /// The directories that were named; none where targets are URLs or servers.
 pub(super) fn directories(args: &CompareArgs) -> Result<Option<Vec<PathBuf>>, CommandError> {
@@ -39,19 +43,23 @@ pub(super) fn directories(args: &CompareArgs) -> Result<Option<Vec<PathBuf>>, Co
     }
 }
 
+/// Fails where a flag is about a measurement: it would change nothing.
+fn measures_nothing(args: &CompareArgs) -> Result<(), CommandError> {
+    let verb = CompareArgs::augment_args(Command::default());
+    match args.given.flag_besides(&verb, &OF_STORED) {
+        None => Ok(()),
+        Some(flag) if flag == "--profile" => Err(CommandError::usage(
+            "--profile measures; what changed between stored runs is drawn if all of them were measured with --profile",
+        )),
+        Some(flag) => Err(CommandError::usage(format!(
+            "{flag} is for servers that are measured; stored runs are compared as they are"
+        ))),
+    }
+}
+
 /// Compares stored runs, the baseline first.
 pub(super) fn compare(args: &CompareArgs, directories: &[PathBuf]) -> Result<Exit, CommandError> {
-    if args.aa {
-        return Err(CommandError::usage("--aa measures a server; stored runs are compared as they are"));
-    }
-    if let Some(flag) = args.clients.flag() {
-        return Err(CommandError::usage(format!("{flag} measures servers; stored runs are compared as they are")));
-    }
-    if args.profile {
-        return Err(CommandError::usage(
-            "--profile measures; what changed between stored runs is drawn if all of them were measured with --profile",
-        ));
-    }
+    measures_nothing(args)?;
     if directories.len() < 2 || directories.len() as u64 > COMPARE_ARMS_MAX {
         return Err(CommandError::usage(format!(
             "a comparison of stored runs needs 2 to {COMPARE_ARMS_MAX} directories, and here are {}",

@@ -150,17 +150,18 @@ impl Step {
     }
 }
 
-/// The exit code of a stored result of a step.
+/// The exit code of a stored result of a step, as the verb that has measured it ended.
 pub(super) fn exit(record: AnyRecord<'_>) -> Exit {
-    use crate::output::deliver::exit;
-    match record {
+    use crate::output::deliver::{exit, with_thresholds};
+    let by_itself = match record {
         AnyRecord::Run(record) => exit(record.verdict.state, record.interrupted),
         AnyRecord::Sweep(record) => exit(record.verdict.state, record.interrupted),
         AnyRecord::Sweeps(record) => exit(record.verdict.state, record.interrupted),
         AnyRecord::Capacity(record) => capacity::exit(record),
         AnyRecord::Compare(record) => compare::exit(record),
         AnyRecord::Experiment(record) => exit(record.verdict.state, record.interrupted),
-    }
+    };
+    with_thresholds(by_itself, record)
 }
 
 /// Checks URL, lists of requests and what has to agree with them. Of a server that is started the URL is not known yet.
@@ -184,6 +185,7 @@ fn one_line(error: &clap::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::{RunRecord, ThresholdRecord, ThresholdState};
 
     fn step(words: &[&str]) -> Result<Step, String> {
         Step::parse(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())
@@ -226,6 +228,23 @@ mod tests {
         assert_eq!(expected(&fixed), Some(163_500_000_000));
         let sweep = ["plimsoll", "sweep", url, "-d", "1s", "--points", "4", "--iterations", "2", "--warmup", "auto"];
         assert_eq!(expected(&sweep), Some(8 * 3_200_000_000 + NS_PER_S));
+    }
+
+    #[test]
+    fn a_step_that_is_adopted_keeps_the_failure_of_its_thresholds() {
+        let text = include_str!("../../../../report/tests/stored/run");
+        let mut run: RunRecord = serde_json::from_str(text).expect("a run");
+        assert_eq!(exit(AnyRecord::Run(&run)), Exit::Fine);
+        run.thresholds.push(ThresholdRecord {
+            condition: "p99>50ms".to_owned(),
+            state: ThresholdState::Failed,
+            value: None,
+            limit: 50e6,
+            baseline: None,
+            ratio: None,
+            why: None,
+        });
+        assert_eq!(exit(AnyRecord::Run(&run)), Exit::Failed);
     }
 
     #[test]

@@ -108,6 +108,15 @@ fn a_run_tells_beforehand_and_keeps_it() {
     assert!(rows.into_iter().all(|row| !text(row, "rule").starts_with("NE-")), "{check:#}");
 }
 
+/// As beside keepalived or HAProxy.
+#[test]
+fn an_address_of_another_machine_is_not_local_where_any_may_be_bound() {
+    let nonlocal = "echo 1 >/proc/sys/net/ipv4/ip_nonlocal_bind";
+    let observe = |url: &str| in_small_network(&format!("{nonlocal}; \"$PLIMSOLL\" observe {url} -d 1s"));
+    observe("http://192.0.2.1/").fails(3, &["is not on this machine"]);
+    observe("http://0.0.0.0/").fails(3, &["no process in this network namespace listens"]);
+}
+
 #[test]
 fn flags_about_a_request_need_a_target() {
     for (flag, more) in [("--header", "-H"), ("--expect", "--expect"), ("--connect-to", "--connect-to")] {

@@ -252,7 +252,8 @@ impl Measure<CapacityWalk> for Trials<'_> {
         self.tell(asked.bracket);
         if asked.trial.is_again {
             let rate = human::rate(asked.trial.load_per_s);
-            self.session.progress.line(&format!("again {rate}: too much CPU time was taken from client or server"));
+            let why = "too much CPU time was taken from client or server, or the client was late once";
+            self.session.progress.line(&format!("again {rate}: {why}"));
         }
         let kept = match self.make(asked) {
             Ok(kept) => kept,

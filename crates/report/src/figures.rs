@@ -85,7 +85,7 @@ fn of_server(observed: &Observed) -> Vec<(&'static str, KnownFigure)> {
     let companions = || observed.companions.values();
     let cores = server.cpu_cores + companions().map(|group| group.cpu_cores).sum::<f64>();
     let rss = companions().map(|group| group.rss_bytes_max).fold(server.rss_bytes_max, u64::saturating_add);
-    let all = match (server.cpus.len(), &observed.machine) {
+    let all = match (observed.allowed_cpus().len(), &observed.machine) {
         (0, Some(machine)) => f64::from(machine.cpus),
         (some, _) => some as f64,
     };

@@ -2,7 +2,8 @@
 //!
 //! That a load held is shown in spite of what the client and others on the machine did to it: they only add delay and
 //! take CPU time. That a load failed may be their doing: then the upper end is none of the server's, and the capacity
-//! is a lower bound. What the goal asks about (errors, backlog) is not judged a second time.
+//! is a lower bound, or where nothing held, not known. What the goal asks about (errors, backlog) is not judged a second
+//! time.
 
 use crate::{Check, Outcome, rules, unobserved, verdict};
 use model::human::{percent, plural, rate};
@@ -20,6 +21,8 @@ const COARSE: &str = "SA-02";
 const UNEVEN: &str = "SA-06";
 /// A bracket wider than this multiple of what was wanted is noted.
 const WIDE: f64 = 1.5;
+/// What to do about a server that has changed under the search.
+const CHANGED: &str = "see whether the server warms up, fills a cache or ages, then search again (--warmup, --restart)";
 
 /// What is claimed of a capacity.
 #[derive(Clone, Copy, Debug)]
@@ -59,18 +62,10 @@ fn of_loads(claim: &CapacityClaim<'_>, id: &str, check: fn(&Evidence) -> Outcome
         return Outcome::Pass;
     }
     // Where nothing held, the load that failed is all there is.
-    let (claimed, failed) = match (claim.low, claim.high) {
-        (Some(low), high) => (Some(low), high),
-        (None, high) => (high, None),
-    };
-    let Some((at_per_s, evidence)) = claimed else {
+    let Some((at_per_s, evidence)) = claim.low.or(claim.high) else {
         return claim.uncounted.map_or(Outcome::Unchecked("no trial counted"), check);
     };
-    let at_failed = failed.and_then(|(per_s, evidence)| match check(evidence) {
-        Outcome::Fired(finding) => not_of_the_server(finding, per_s),
-        Outcome::Pass | Outcome::Unchecked(_) => None,
-    });
-    match (check(evidence), at_failed) {
+    match (check(evidence), excuse(claim, check)) {
         (_, Some(finding)) => Outcome::Fired(finding),
         (Outcome::Fired(finding), None) => Outcome::Fired(weighed(finding, at_per_s)),
         (outcome, None) => outcome,
@@ -88,6 +83,24 @@ fn weighed(finding: Finding, per_s: f64) -> Finding {
         _ => format!("at {}: {}", rate(per_s), finding.message),
     };
     Finding { state, message, ..finding }
+}
+
+/// What a rule says of the load that failed if the server may not be the reason.
+fn excuse(claim: &CapacityClaim<'_>, check: fn(&Evidence) -> Outcome) -> Option<Finding> {
+    let (per_s, evidence) = claim.high?;
+    match check(evidence) {
+        Outcome::Fired(finding) => not_of_the_server(finding, per_s),
+        Outcome::Pass | Outcome::Unchecked(_) => None,
+    }
+}
+
+/// Rules by which the server may not be the reason why a load failed.
+fn excuses(claim: &CapacityClaim<'_>) -> Vec<String> {
+    let of_run = rules().iter().filter_map(|rule| match rule.check {
+        Check::Run(check) | Check::Both { run: check, .. } => Some(check),
+        Check::Sweep(_) => None,
+    });
+    of_run.filter_map(|check| excuse(claim, check)).map(|finding| finding.rule).collect()
 }
 
 /// A finding at the load that failed which says that the server may not be the reason.
@@ -125,29 +138,27 @@ fn no_upper_end(claim: &CapacityClaim<'_>) -> Outcome {
 fn coarse(claim: &CapacityClaim<'_>) -> Outcome {
     let (low, high) = match (claim.low, claim.high) {
         (_, None) => return Outcome::Pass,
-        (None, Some((high, _))) => {
-            let message = format!("the capacity is below {}: {}", rate(high), claim.reason.words());
-            let remedy = "search lower (--from), or ask for less (--goal)".to_owned();
-            return Outcome::fired(COARSE, FindingState::Bound, message, remedy, [("high_per_s", high)]);
-        }
+        (None, Some((high, _))) => return nothing_held(claim, high),
         (Some((low, _)), Some((high, _))) => (low, high),
     };
     let width = high / low - 1.0;
     let figures = [("low_per_s", low), ("high_per_s", high), ("width", width)];
-    let unconfirmed =
-        [claim.is_confirmed.0, claim.is_confirmed.1].iter().filter(|is_confirmed| !**is_confirmed).count();
-    let is_ended = !matches!(claim.reason, CapacityReason::Bracketed | CapacityReason::NonMonotone);
-    if is_ended && unconfirmed > 0 {
-        let ends = plural(unconfirmed as u64, "end");
+    if let Some(ends) = unconfirmed(claim).filter(|_| claim.reason != CapacityReason::Bracketed) {
+        let (why, remedy) = match claim.reason {
+            // It is SA-06 that says more of it.
+            CapacityReason::NonMonotone => (format!("fresh trials did not confirm {ends} of the bracket"), CHANGED),
+            reason => {
+                let why = format!("{} before {ends} of the bracket could be confirmed", reason.words());
+                (why, "give it more time (--budget)")
+            }
+        };
         let message = format!(
-            "the capacity is probably between {} and {}, {} apart: {} before {ends} of the bracket could be confirmed",
+            "the capacity is probably between {} and {}, {} apart: {why}",
             rate(low),
             rate(high),
-            percent(width),
-            claim.reason.words()
+            percent(width)
         );
-        let remedy = "give it more time (--budget)".to_owned();
-        return Outcome::fired(COARSE, FindingState::Bound, message, remedy, figures);
+        return Outcome::fired(COARSE, FindingState::Bound, message, remedy.to_owned(), figures);
     }
     if width <= WIDE * claim.width {
         return Outcome::Pass;
@@ -162,21 +173,49 @@ fn coarse(claim: &CapacityClaim<'_>) -> Outcome {
     Outcome::fired(COARSE, FindingState::Note, message, remedy, figures)
 }
 
+/// A capacity below the lowest load tried, unless that may have failed without the server.
+fn nothing_held(claim: &CapacityClaim<'_>, high: f64) -> Outcome {
+    let figures = [("high_per_s", high)];
+    let excuses = excuses(claim);
+    if excuses.is_empty() {
+        let message = format!("the capacity is below {}: {}", rate(high), claim.reason.words());
+        let remedy = "search lower (--from), or ask for less (--goal)".to_owned();
+        return Outcome::fired(COARSE, FindingState::Bound, message, remedy, figures);
+    }
+    let message = format!(
+        "nothing is known of the capacity: no load held, and that {} failed may not be the server's doing ({})",
+        rate(high),
+        excuses.join(", ")
+    );
+    let remedy = "see those findings, and search again on a quieter machine, or with a faster client".to_owned();
+    Outcome::fired(COARSE, FindingState::Invalid, message, remedy, figures)
+}
+
+/// Ends of a bracket that fresh trials have not confirmed, in words; none if there are none.
+fn unconfirmed(claim: &CapacityClaim<'_>) -> Option<String> {
+    let ends = [claim.is_confirmed.0, claim.is_confirmed.1];
+    let open = ends.iter().filter(|is_confirmed| !**is_confirmed).count();
+    (open > 0).then(|| plural(open as u64, "end"))
+}
+
 fn uneven(claim: &CapacityClaim<'_>) -> Outcome {
     if claim.reason != CapacityReason::NonMonotone {
         return Outcome::Pass;
     }
-    let message = format!("{}: the bracket was widened over both", claim.reason.words());
-    let remedy = "see whether the server warms up, fills a cache or ages, then search again (--warmup, --restart)";
+    let then = match unconfirmed(claim) {
+        Some(ends) => format!("{ends} of the bracket could not be confirmed, however far it was moved"),
+        None => "the bracket was widened over both".to_owned(),
+    };
+    let message = format!("{}: {then}", claim.reason.words());
     let end_per_s = |end: Option<(f64, &Evidence)>| end.map_or(0.0, |end| end.0);
     let figures = [("low_per_s", end_per_s(claim.low)), ("high_per_s", end_per_s(claim.high))];
-    Outcome::fired(UNEVEN, FindingState::Warning, message, remedy.to_owned(), figures)
+    Outcome::fired(UNEVEN, FindingState::Warning, message, CHANGED.to_owned(), figures)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Mutate, clean_open_run};
+    use crate::testing::{Mutate, clean_open_run, machine};
     use model::VerdictState;
 
     /// As merged trials are.
@@ -257,6 +296,42 @@ mod tests {
         assert!(finding(&lower, "SA-02").message.starts_with("the capacity is below 1,030/s: the goal was not met"));
         let nothing = judge_capacity(&claim(None, None, CapacityReason::TargetGone));
         assert!(nothing.findings.is_empty() && nothing.unchecked.contains(&"CL-01".to_owned()));
+    }
+
+    /// Steal makes a server fail: that the capacity is below that load is not shown.
+    #[test]
+    fn a_lowest_rate_that_failed_under_steal_is_no_upper_bound() {
+        let clean = trials();
+        let mut stolen = trials();
+        machine(&mut stolen).steal_mean = 0.15;
+        let judged = |load| judge_capacity(&claim(None, Some(load), CapacityReason::NeverMet));
+        assert_eq!(
+            (judged(&clean).state, finding(&judged(&clean), "SA-02").state),
+            (VerdictState::Bound, FindingState::Bound)
+        );
+        let verdict = judged(&stolen);
+        let found = finding(&verdict, "EN-01");
+        assert_eq!((found.state, verdict.state), (FindingState::Bound, VerdictState::Invalid), "{verdict:#?}");
+        assert!(found.message.starts_with("1,030/s failed, which may not be the server's doing"), "{}", found.message);
+        let none = finding(&verdict, "SA-02");
+        assert!(none.message.starts_with("nothing is known of the capacity"), "{}", none.message);
+        assert!(none.state == FindingState::Invalid && none.message.ends_with("(EN-01)"), "{}", none.message);
+    }
+
+    /// It was valid, with a warning that a higher load had held better.
+    #[test]
+    fn a_search_that_lost_an_end_is_a_bound() {
+        let load = trials();
+        let lost = CapacityClaim {
+            is_confirmed: (false, true),
+            ..claim(Some(&load), Some(&load), CapacityReason::NonMonotone)
+        };
+        let verdict = judge_capacity(&lost);
+        let found = finding(&verdict, "SA-02");
+        assert_eq!((found.state, verdict.state), (FindingState::Bound, VerdictState::Bound));
+        assert!(found.message.ends_with("fresh trials did not confirm 1 end of the bracket"), "{}", found.message);
+        let uneven = finding(&verdict, "SA-06");
+        assert!(uneven.message.ends_with("1 end of the bracket could not be confirmed, however far it was moved"));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! the intervals, and is told as a warning. Windows are short, as there are many of them. All else that makes the number
 //! of one variant invalid or a bound makes the ratio so.
 
-use crate::{Check, Outcome, rules, unobserved, verdict};
+use crate::{Check, Outcome, rules, state_of, unobserved, verdict};
 use model::human::{percent, plural};
 use model::{CompareLoad, DISTURBANCE_RULES, Evidence, Finding, FindingState, Verdict};
 use stats::RUNS_MIN;
@@ -87,6 +87,14 @@ fn of_loads(claim: &ComparisonClaim<'_>, check: fn(&Evidence) -> Outcome) -> Out
         (None, None) if claim.loads.is_empty() => Outcome::Unchecked("no block is complete"),
         (None, None) => Outcome::Pass,
     }
+}
+
+/// Of the verdict on all trials of a variant at a load, as a run by itself, what it says in a comparison.
+#[must_use]
+pub fn verdict_in_comparison(load: CompareLoad, verdict: &Verdict, is_duet: bool) -> Verdict {
+    let findings: Vec<Finding> =
+        verdict.findings.iter().map(|finding| weighed(load, finding.clone(), is_duet)).collect();
+    Verdict { state: state_of(&findings), findings, ..verdict.clone() }
 }
 
 fn weighed(load: CompareLoad, finding: Finding, is_duet: bool) -> Finding {

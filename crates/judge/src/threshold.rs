@@ -152,12 +152,13 @@ impl fmt::Display for Threshold {
     }
 }
 
-/// Between which values the true one is.
+/// Between which values the true one is. A bound is as uncertain as its value on the side that it leaves.
 fn range(known: KnownFigure) -> (f64, f64) {
+    let (low, high) = (known.low.unwrap_or(known.value), known.high.unwrap_or(known.value));
     match known.bound {
-        None => (known.low.unwrap_or(known.value), known.high.unwrap_or(known.value)),
-        Some(Bound::AtLeast) => (known.value, f64::INFINITY),
-        Some(Bound::AtMost) => (0.0, known.value),
+        None => (low, high),
+        Some(Bound::AtLeast) => (low, f64::INFINITY),
+        Some(Bound::AtMost) => (0.0, high),
     }
 }
 
@@ -327,6 +328,26 @@ mod tests {
         assert_eq!(state("p99>100ms", bound(120e6, Bound::AtMost)), Inconclusive);
         let unknown = one("rss>1GiB").judge(None, None);
         assert_eq!((unknown.state, unknown.why.as_deref()), (Inconclusive, Some("rss of this result is not known")));
+    }
+
+    /// More was not known of `>= 1,005` between 950 and 1,060 than of the same without `>=`, and it passed.
+    #[test]
+    fn a_bound_keeps_the_uncertainty_of_its_value() {
+        let least = |low, value, high| {
+            between(low, value, high).map(|known| KnownFigure { bound: Some(Bound::AtLeast), ..known })
+        };
+        let most = |low, value, high| {
+            between(low, value, high).map(|known| KnownFigure { bound: Some(Bound::AtMost), ..known })
+        };
+        let state = |text: &str, value, baseline| one(text).judge(value, baseline).state;
+        use ThresholdState::{Inconclusive, Passed};
+        assert_eq!(state("goodput<1000", least(950.0, 1_005.0, 1_060.0), None), Inconclusive);
+        assert_eq!(state("goodput<1000", least(1_001.0, 1_005.0, 1_060.0), None), Passed);
+        assert_eq!(state("p99>100ms", most(90e6, 99e6, 108e6), None), Inconclusive);
+        assert_eq!(state("p99>100ms", most(90e6, 95e6, 99e6), None), Passed);
+        let baseline = between(990.0, 1_000.0, 1_010.0);
+        assert_eq!(state("goodput<-3%", least(950.0, 1_005.0, 1_060.0), baseline), Inconclusive);
+        assert_eq!(state("goodput<-3%", least(985.0, 1_005.0, 1_060.0), baseline), Passed);
     }
 
     #[test]

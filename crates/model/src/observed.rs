@@ -2,7 +2,7 @@
 
 use crate::Figures;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Why nothing was seen where nobody was to look: in [`Observed::unavailable`], and of the rules that need it.
 pub const NOT_OBSERVED: &str = "not observed (--no-observe)";
@@ -50,6 +50,22 @@ pub struct Observed {
     pub series: Vec<SeriesObserved>,
     /// Why a part was not available, by its name; also when it was so only for a part of the time.
     pub unavailable: BTreeMap<String, String>,
+}
+
+impl Observed {
+    /// CPUs that the threads of the server and of its companions may run on; empty when that is not known.
+    #[must_use]
+    pub fn allowed_cpus(&self) -> BTreeSet<u32> {
+        let mut allowed = BTreeSet::new();
+        for group in self.server.iter().chain(self.companions.values()) {
+            // Of one that did not run nothing is known, and it uses none.
+            if group.cpus.is_empty() && group.cpu_cores > 0.0 {
+                return BTreeSet::new();
+            }
+            allowed.extend(&group.cpus);
+        }
+        allowed
+    }
 }
 
 /// CPU of the machine; shares of all its CPUs, 0 to 1.

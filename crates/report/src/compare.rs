@@ -171,8 +171,8 @@ fn cannot_tell(record: &CompareRecord, metric: &MetricRecord, variant: &str, bas
 /// What the wanted precision needs.
 fn more(record: &CompareRecord, metric: &MetricRecord) -> Option<String> {
     let precision = metric.precision.filter(|precision| !precision.is_reached)?;
-    // The spread of a block or two says nothing.
-    let needed = precision.blocks_needed.filter(|_| metric.ratio.low.is_some())?;
+    // The spread of a block or two says nothing, and no number of blocks closes an open end.
+    let needed = precision.blocks_needed.filter(|_| metric.ratio.low.and(metric.ratio.high).is_some())?;
     let more = needed.checked_sub(metric.ratio.n).filter(|more| *more > 0)?;
     let counted = record.blocks.iter().filter(|block| block.counted).count() as u64;
     let each_ns = record.spent_ns.checked_div(counted)?;

@@ -7,7 +7,9 @@ use crate::arms::Arm;
 use crate::record::AnyRecord;
 use crate::terminal::run::{failed_share, is_disturbed, is_goodput_bound, quantile};
 use crate::terminal::sweep::is_peak_bound;
-use model::{Bound, CapacityRecord, KnownFigure, Observed, RunRecord, SweepRecord};
+use model::{
+    Bound, CapacityRecord, DISTURBANCE_RULES, FindingState, KnownFigure, Observed, RunRecord, SweepRecord, Verdict,
+};
 use std::collections::BTreeMap;
 
 /// Figures by name.
@@ -83,7 +85,7 @@ fn of_server(observed: &Observed) -> Vec<(&'static str, KnownFigure)> {
     let companions = || observed.companions.values();
     let cores = server.cpu_cores + companions().map(|group| group.cpu_cores).sum::<f64>();
     let rss = companions().map(|group| group.rss_bytes_max).fold(server.rss_bytes_max, u64::saturating_add);
-    let all = match (server.cpus.len(), &observed.machine) {
+    let all = match (observed.allowed_cpus().len(), &observed.machine) {
         (0, Some(machine)) => f64::from(machine.cpus),
         (some, _) => some as f64,
     };
@@ -103,16 +105,81 @@ pub(crate) fn of_sweep(record: &SweepRecord) -> Figures {
     figures
 }
 
-/// The capacity between the ends of its bracket, or beyond the only one.
+/// The capacity between the ends of its bracket, or beyond the only one. A load whose failure may not be the server's doing
+/// is no end.
 pub(crate) fn of_capacity(record: &CapacityRecord) -> Figures {
     let capacity = &record.capacity;
-    let (low, high) = (capacity.low, capacity.high);
-    let bound = match (low, high) {
-        (Some(_), Some(_)) | (None, None) => None,
-        (Some(_), None) => Some(Bound::AtLeast),
-        (None, Some(_)) => Some(Bound::AtMost),
+    let (low, high) = (capacity.low, capacity.high.filter(|_| !may_hold_more(&record.verdict)));
+    let estimate = capacity.estimate_per_s.map(|estimate| estimate.value);
+    let (value, bound) = match (low, high) {
+        (Some(low), Some(_)) => (estimate.unwrap_or(low), None),
+        (Some(low), None) => (low, Some(Bound::AtLeast)),
+        (None, Some(high)) => (high, Some(Bound::AtMost)),
+        (None, None) => return Figures::new(),
     };
-    let estimate = capacity.estimate_per_s.map(|estimate| estimate.value).filter(|_| bound.is_none());
-    let value = estimate.or(low).or(high);
-    value.map(|value| ("capacity", KnownFigure { value, low, high, bound })).into_iter().collect()
+    [("capacity", KnownFigure { value, low, high, bound })].into()
+}
+
+/// True if client or others may be why the load at the upper end of a bracket failed: of the lower end they are warnings.
+fn may_hold_more(verdict: &Verdict) -> bool {
+    let is_of_others = |rule: &str| rule.starts_with("CL-") || DISTURBANCE_RULES.contains(&rule);
+    verdict.findings.iter().any(|finding| finding.state == FindingState::Bound && is_of_others(&finding.rule))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Finding;
+
+    /// A capacity between 1,000 and 1,030/s.
+    fn capacity(findings: Vec<Finding>) -> CapacityRecord {
+        let run: serde_json::Value = serde_json::from_str(include_str!("../tests/stored/run")).unwrap();
+        let mut record: CapacityRecord = serde_json::from_value(serde_json::json!({
+            "format": model::FORMAT_CAPACITY, "verdict": run["verdict"], "goal": "errors<1%", "trials": [], "outcomes": [],
+            "capacity": {
+                "value": 1_000.0, "low": 1_000.0, "high": 1_030.0, "n": 9, "reason": "", "ended": "bracketed",
+                "low_confirmed": true, "high_confirmed": true, "noise": 0.01, "disturbed": 0, "failed": [], "more": null,
+                "estimate_per_s": { "value": 1_010.0, "low": 1_001.0, "high": 1_020.0, "n": 9 },
+            },
+            "search": {
+                "from_per_s": 1.0, "to_per_s": 1e6, "start_per_s": 500.0, "width": 0.03, "seed": 1,
+                "times": { "short_ns": 1, "full_ns": 1, "overhead_ns": 1, "budget_ns": 1 },
+            },
+            "pilot_per_s": 1.0, "spent_ns": 1, "limiter": null, "environment": run["environment"], "started": "",
+            "interrupted": false,
+        }))
+        .unwrap();
+        record.verdict.findings = findings;
+        record
+    }
+
+    fn figure(findings: Vec<Finding>) -> Option<KnownFigure> {
+        of_capacity(&capacity(findings)).get("capacity").copied()
+    }
+
+    fn found(rule: &str, state: FindingState) -> Vec<Finding> {
+        vec![Finding {
+            rule: rule.to_owned(),
+            state,
+            message: String::new(),
+            remedy: String::new(),
+            evidence: BTreeMap::new(),
+        }]
+    }
+
+    /// `capacity<1100` had failed for certain, of a server that may hold more.
+    #[test]
+    fn a_capacity_whose_failure_may_be_the_clients_is_a_lower_bound() {
+        let between = KnownFigure { value: 1_010.0, low: Some(1_000.0), high: Some(1_030.0), bound: None };
+        assert_eq!(figure(Vec::new()), Some(between));
+        assert_eq!(figure(found("CL-15", FindingState::Warning)), Some(between), "of the lower end");
+        assert_eq!(figure(found("SA-02", FindingState::Bound)), Some(between), "not confirmed");
+        let least = KnownFigure { value: 1_000.0, low: Some(1_000.0), high: None, bound: Some(Bound::AtLeast) };
+        for rule in ["EN-01", "CL-05"] {
+            assert_eq!(figure(found(rule, FindingState::Bound)), Some(least), "{rule}");
+        }
+        let mut record = capacity(found("EN-01", FindingState::Bound));
+        record.capacity.low = None;
+        assert!(of_capacity(&record).is_empty(), "neither end is known");
+    }
 }

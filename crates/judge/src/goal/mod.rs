@@ -75,7 +75,7 @@ pub struct Measured<'a> {
     pub evidence: &'a Evidence,
     /// Its response times, on the same basis as those of the evidence.
     pub response: &'a MergedHistogram,
-    /// CPUs that the server may use; empty: all of the machine.
+    /// CPUs that the server was given; empty: those that it is seen to be allowed.
     pub server_cpus: &'a [u32],
 }
 
@@ -198,9 +198,9 @@ impl Quantity {
             Self::Cpus => cpus(evidence.observed.as_ref()?),
             Self::CpuShare => {
                 let observed = evidence.observed.as_ref()?;
-                let all = match server_cpus.len() {
-                    0 => f64::from(observed.machine.as_ref()?.cpus),
-                    some => some as f64,
+                let all = match (server_cpus.len(), observed.allowed_cpus().len()) {
+                    (0, 0) => f64::from(observed.machine.as_ref()?.cpus),
+                    (0, n) | (n, _) => n as f64,
                 };
                 cpus(observed).filter(|_| all > 0.0).map(|busy| busy / all)
             }
@@ -235,7 +235,7 @@ fn sent_share(evidence: &Evidence) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Mutate, clean_open_run, server};
+    use crate::testing::{Mutate, clean_open_run, machine, server};
 
     /// 1,000 response times from 1 ms to 1 s.
     fn response() -> MergedHistogram {
@@ -278,6 +278,7 @@ mod tests {
         let mut evidence = clean_open_run();
         server(&mut evidence).cpu_cores = 1.2;
         server(&mut evidence).rss_bytes_max = 100 << 20;
+        server(&mut evidence).cpus.clear();
         let group = server(&mut evidence).clone();
         let observed = evidence.observed.as_mut().expect("it was observed");
         observed.companions = [("php-fpm".to_owned(), group)].into();
@@ -286,6 +287,23 @@ mod tests {
         assert_eq!((value("cpu<2", &[]), value("cpu<80%", &[])), (Some(2.4), Some(0.6)));
         assert_eq!(value("cpu<80%", &[0, 1, 2]), Some(2.4 / 3.0), "of those that it may use");
         assert_eq!(value("rss<1GiB", &[]), Some(f64::from(200 << 20)));
+    }
+
+    /// At all of the one CPU that it may use it was told as an eighth, and no load could miss the goal.
+    #[test]
+    fn a_share_of_cpus_is_of_those_that_a_pinned_server_may_use() {
+        let mut evidence = clean_open_run();
+        (server(&mut evidence).cpu_cores, server(&mut evidence).cpus) = (1.0, vec![0]);
+        let companion = model::ServerObserved { cpu_cores: 0.5, cpus: vec![0, 1], ..server(&mut evidence).clone() };
+        machine(&mut evidence).cpus = 8;
+        let share = |evidence: &Evidence, given: &[u32]| judged("cpu<80%", evidence, given)[0];
+        assert_eq!(share(&evidence, &[]), Judged { value: Some(1.0), held: false });
+        assert_eq!(share(&evidence, &[0, 1]).value, Some(0.5), "what it was given is known better");
+        let companions = &mut evidence.observed.as_mut().expect("it was observed").companions;
+        companions.insert("mariadbd".to_owned(), companion);
+        assert_eq!(share(&evidence, &[]).value, Some(0.75), "of both CPUs");
+        server(&mut evidence).cpus.clear();
+        assert_eq!(share(&evidence, &[]).value, Some(1.5 / 8.0), "nobody knows which");
     }
 
     #[test]

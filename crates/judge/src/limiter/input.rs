@@ -192,21 +192,13 @@ impl<'a> LimiterInput<'a> {
         wanted(thread) / self.server_cpus().map_or(1.0, |cpus| cpus.granted)
     }
 
-    /// CPUs that the server may use: those it was given, or those that its threads and those of its companions may run on.
+    /// CPUs that the server may use: those it was given, or those that it and its companions are seen to be allowed.
     /// Empty: all of the machine, or not known.
     pub(super) fn allowed_cpus(&self) -> BTreeSet<u32> {
-        if !self.context.server_cpus.is_empty() {
-            return self.context.server_cpus.iter().copied().collect();
+        match self.context.server_cpus.as_slice() {
+            [] => self.observed().map_or_else(BTreeSet::new, Observed::allowed_cpus),
+            given => given.iter().copied().collect(),
         }
-        let mut allowed = BTreeSet::new();
-        for (_, group) in self.groups() {
-            // Of a companion that did not run nothing is known, and it uses none.
-            if group.cpus.is_empty() && group.cpu_cores > 0.0 {
-                return BTreeSet::new();
-            }
-            allowed.extend(&group.cpus);
-        }
-        allowed
     }
 
     /// The load generator, where it has no CPUs of its own.

@@ -21,8 +21,8 @@ use clock::monotonic_ns;
 use evidence::factors::of_capacity_plan;
 use judge::goal::Goal;
 use model::{
-    CapacityReason, CapacityRecord, CapacitySettings, Measurement, Plan, Redacted, SessionEvent, Stop, TrialMade,
-    TrialPurpose, VerdictState, human,
+    CapacityBracket, CapacityReason, CapacityRecord, CapacitySettings, Measurement, Plan, Redacted, SessionEvent, Stop,
+    TrialMade, TrialPurpose, VerdictState, human,
 };
 use report::record::AnyRecord;
 use stack::Spec;
@@ -126,11 +126,18 @@ fn nothing_tried(args: &CapacityArgs, stop: &AtomicBool) -> CommandError {
 
 /// The exit code of a result.
 pub(super) const fn exit(record: &CapacityRecord) -> Exit {
-    match (record.verdict.state, record.capacity.ended) {
+    match record.verdict.state {
         _ if record.interrupted => Exit::Interrupted,
-        (VerdictState::Invalid, _) => Exit::Invalid,
-        (_, CapacityReason::NeverMet) => Exit::Failed,
-        (_, CapacityReason::BudgetEnded) => Exit::Inconclusive,
+        VerdictState::Invalid => Exit::Invalid,
+        _ => by_end(&record.capacity),
+    }
+}
+
+const fn by_end(found: &CapacityBracket) -> Exit {
+    match found.ended {
+        CapacityReason::NeverMet => Exit::Failed,
+        CapacityReason::BudgetEnded => Exit::Inconclusive,
+        CapacityReason::NonMonotone if !found.low_confirmed || !found.high_confirmed => Exit::Inconclusive,
         _ => Exit::Fine,
     }
 }
@@ -252,7 +259,8 @@ impl Measure<CapacityWalk> for Trials<'_> {
         self.tell(asked.bracket);
         if asked.trial.is_again {
             let rate = human::rate(asked.trial.load_per_s);
-            self.session.progress.line(&format!("again {rate}: too much CPU time was taken from client or server"));
+            let why = "too much CPU time was taken from client or server, or the client was late once";
+            self.session.progress.line(&format!("again {rate}: {why}"));
         }
         let kept = match self.make(asked) {
             Ok(kept) => kept,
@@ -384,6 +392,30 @@ const fn short_name(purpose: TrialPurpose) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_search_that_lost_an_end_leaves_the_question_open() {
+        let exit = |ended: CapacityReason, low_confirmed: bool| {
+            by_end(&CapacityBracket {
+                value: None,
+                low: Some(1_000.0),
+                high: Some(1_030.0),
+                n: 9,
+                reason: String::new(),
+                ended,
+                low_confirmed,
+                high_confirmed: true,
+                estimate_per_s: None,
+                noise: None,
+                disturbed: 0,
+                failed: Vec::new(),
+                more: None,
+            })
+        };
+        assert_eq!(exit(CapacityReason::NonMonotone, false), Exit::Inconclusive);
+        assert_eq!(exit(CapacityReason::NonMonotone, true), Exit::Fine, "widened over both");
+        assert_eq!(exit(CapacityReason::NeverMet, false), Exit::Failed);
+    }
 
     #[test]
     fn brackets_are_told_as_far_as_they_are_known() {

@@ -86,7 +86,8 @@ fn figures(
     for metric in CompareMetric::ALL {
         let Some(compared) = compared(record, metric, &arm.name) else { continue };
         let ends = compared.ratio.low.zip(compared.ratio.high).map(|(low, high)| [low, high]);
-        figures.insert(HistoryQuantity::ratio_of(metric), Value { ends, ..exactly(compared.ratio.value) });
+        let is_bound = compared.bound.is_some();
+        figures.insert(HistoryQuantity::ratio_of(metric), Value { ends, is_bound, ..exactly(compared.ratio.value) });
     }
     // The baseline is that of any variant.
     let other = record.arms.get(1).map_or("", |other| other.name.as_str());
@@ -169,6 +170,18 @@ mod tests {
         let raw = days(HistorySettings { by_canary: false, ..SETTINGS }, SLOWER, |_| 1.0);
         let changes = &figure(&raw, "baseline", CPU_NS).changes;
         assert_eq!((changes.len(), changes[0].at, raw.is_worse), (1, 12, true), "as it was measured");
+    }
+
+    #[test]
+    fn a_change_of_which_a_bound_is_known_is_one_in_the_history() {
+        let mut record = comparison();
+        record
+            .metrics
+            .iter_mut()
+            .for_each(|metric| metric.bound = Some("that of 'plain' is only a lower bound".into()));
+        let entries = super::super::entries(Named { name: "day", record: AnyRecord::Compare(&record) }).unwrap();
+        let is_bound = |quantity| entries[1].figures.get(&quantity).map(|figure| figure.is_bound);
+        assert_eq!((is_bound(HistoryQuantity::ServerCpuRatio), is_bound(CPU_NS)), (Some(true), Some(false)));
     }
 
     #[test]

@@ -38,7 +38,7 @@ pub struct CapacityTrial {
     pub purpose: TrialPurpose,
     /// Number of the trial, from 1.
     pub number: u64,
-    /// True if the one before it was too disturbed to count and this one replaces it.
+    /// True if the one before it did not count, as it was too disturbed or the client was late once, and this one replaces it.
     pub is_again: bool,
 }
 

@@ -96,6 +96,50 @@ fn a_client_that_offers_no_more_is_a_lower_bound() {
     assert!(result.low_per_s.is_some_and(|low| (0.9 * ceiling..=ceiling).contains(&low)), "{result:?}");
 }
 
+/// A stall of the client is over in the next trial: the upper end that is known must not be thrown away for it.
+#[test]
+fn a_client_that_has_offered_more_is_not_at_its_ceiling() {
+    let late = |offered_per_s| Some(Obstacle::ClientCeiling { offered_per_s });
+    let mut has_stalled = false;
+    let (all, result) = walked(SETTINGS, |trial| {
+        // Of trials that narrow the first, at a load below one that was offered and failed.
+        let stalls = trial.purpose == TrialPurpose::Narrow && !std::mem::replace(&mut has_stalled, true);
+        CapacityOutcome { obstacle: late(trial.load_per_s).filter(|_| stalls), ..outcome(trial, 1_900.0) }
+    });
+    assert_eq!((result.reason, result.is_confirmed), (CapacityReason::Bracketed, (true, true)), "{result:?}");
+    assert!(result.low_per_s <= Some(1_900.0) && result.high_per_s > Some(1_900.0), "{result:?}");
+    let stalled = all.iter().position(|(_, counts)| !counts).unwrap();
+    let (again, first) = (all[stalled + 1].0, all[stalled].0);
+    assert!(again.is_again && (again.load_per_s, again.purpose) == (first.load_per_s, first.purpose), "{again:?}");
+    assert_eq!((result.disturbed, all.iter().filter(|(_, counts)| !counts).count()), (0, 1), "it was not disturbed");
+}
+
+#[test]
+fn a_client_that_can_no_longer_offer_what_it_has_offered_is_at_its_ceiling() {
+    let (all, result) = walked(SETTINGS, |trial| {
+        let is_late = trial.purpose != TrialPurpose::Bracket && trial.load_per_s > 1_500.0;
+        let obstacle = is_late.then_some(Obstacle::ClientCeiling { offered_per_s: 1_500.0 });
+        CapacityOutcome { obstacle, ..outcome(trial, 1_900.0) }
+    });
+    assert_eq!((result.high_per_s, result.reason), (None, CapacityReason::ClientCeiling), "{result:?}");
+    assert!(result.low_per_s.is_some_and(|low| (1_400.0..=1_500.0).contains(&low)), "{result:?}");
+    assert_eq!(all.iter().filter(|(_, counts)| !counts).count(), 4, "it was asked for three times more");
+}
+
+/// Whoever has no CPU sends late: that says nothing of what the client can offer.
+#[test]
+fn a_disturbed_trial_whose_client_was_late_is_asked_for_again() {
+    let (all, result) = walked(SETTINGS, |trial| {
+        let is_stolen = trial.number == 3;
+        let obstacle = is_stolen.then_some(Obstacle::ClientCeiling { offered_per_s: 900.0 });
+        CapacityOutcome { obstacle, clean_share: Some(if is_stolen { 0.0 } else { 1.0 }), ..outcome(trial, 9_000.0) }
+    });
+    assert_eq!((result.reason, result.disturbed), (CapacityReason::Bracketed, 1), "{result:?}");
+    assert!(result.low_per_s <= Some(9_000.0) && result.high_per_s > Some(9_000.0), "{result:?}");
+    let ((third, counted), (fourth, _)) = (all[2], all[3]);
+    assert!(!counted && fourth.is_again && fourth.load_per_s == third.load_per_s, "{fourth:?}");
+}
+
 #[test]
 fn a_client_that_offers_nothing_ends_it() {
     let obstacle = Some(Obstacle::ClientCeiling { offered_per_s: 0.0 });

@@ -13,7 +13,8 @@ pub(crate) const RULE: Rule = Rule {
     title: "coarse capacity bracket",
     detects: "capacity known only to lie between two measured rates, or below one",
     threshold: "rates > 2 % apart, or > 1.5 times the width that was asked for: note; no rate held, or an end not \
-                confirmed by fresh trials: bound (plimsoll defaults)",
+                confirmed by fresh trials: bound; no rate held, and client faults or lost CPU time may be why: \
+                invalid (plimsoll defaults)",
     data: "sweep over rates, one sustained below one that was not; search for a capacity",
     check: Check::Sweep(check),
 };

@@ -13,7 +13,7 @@ pub(crate) struct Open {
 
 impl Open {
     /// Of the ratio variant over baseline.
-    pub(super) fn of(baseline: Option<Bound>, variant: Option<Bound>) -> Self {
+    pub(crate) fn of(baseline: Option<Bound>, variant: Option<Bound>) -> Self {
         Self {
             below: baseline == Some(Bound::AtLeast) || variant == Some(Bound::AtMost),
             above: baseline == Some(Bound::AtMost) || variant == Some(Bound::AtLeast),
@@ -21,7 +21,7 @@ impl Open {
     }
 
     /// Of the mean of two ratios.
-    pub(super) const fn or(self, other: Self) -> Self {
+    pub(crate) const fn or(self, other: Self) -> Self {
         Self { below: self.below || other.below, above: self.above || other.above }
     }
 }

@@ -1,6 +1,6 @@
 //! Effects of the variants on each quantity, and what may be said of them.
 
-use super::bounds;
+use super::bounds::Merged;
 use crate::coordinate::compare::{BlockSearch, Open};
 use model::{ArmRecord, Call, CompareLoad, CompareMetric, Direction, Effect, Estimate, MetricRecord, PositionRecord};
 use stats::{Looks, call, effect, geometric_mean, precision, with_holm};
@@ -13,12 +13,13 @@ const POSITION_CONFIDENCE: f64 = 0.95;
 pub(super) fn metrics(
     search: &BlockSearch,
     arms: &[ArmRecord],
+    merged: &Merged<'_>,
 ) -> (Vec<MetricRecord>, BTreeMap<CompareMetric, String>) {
     let (mut metrics, mut unavailable) = (Vec::new(), BTreeMap::new());
     for load in &search.settings().loads {
         for metric in load.metrics() {
             if search.is_known(*load, *metric) {
-                metrics.extend(of_metric(search, arms, *load, *metric));
+                metrics.extend(of_metric(search, arms, merged, *load, *metric));
             } else if search.counted() > 0 {
                 unavailable
                     .entry(*metric)
@@ -33,7 +34,13 @@ pub(super) fn metrics(
 }
 
 /// One quantity of every variant.
-fn of_metric(search: &BlockSearch, arms: &[ArmRecord], load: CompareLoad, metric: CompareMetric) -> Vec<MetricRecord> {
+fn of_metric(
+    search: &BlockSearch,
+    arms: &[ArmRecord],
+    merged: &Merged<'_>,
+    load: CompareLoad,
+    metric: CompareMetric,
+) -> Vec<MetricRecord> {
     let settings = search.settings();
     let confidence = search.confidence(load, metric);
     let wanted = settings.precision.unwrap_or_else(|| Looks::half_width_for(settings.margin));
@@ -44,7 +51,7 @@ fn of_metric(search: &BlockSearch, arms: &[ArmRecord], load: CompareLoad, metric
     with_holm(&mut effects);
     let record = |arm: usize, pairs: &[(f64, f64)], effect: &Effect| {
         let (baselines, values): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
-        let open = search.open(arm, load);
+        let open = merged.open(search, arm, load, metric);
         let ratio = Estimate {
             low: effect.ratio.low.filter(|_| !open.below),
             high: effect.ratio.high.filter(|_| !open.above),
@@ -58,7 +65,7 @@ fn of_metric(search: &BlockSearch, arms: &[ArmRecord], load: CompareLoad, metric
             baseline: geometric_mean(&baselines),
             value: geometric_mean(&values),
             ratio,
-            bound: bounds::why(search, arms, arm, load),
+            bound: merged.why(search, arm, load, metric),
             call: call(&ratio, direction(metric), settings.margin),
             method: Some(effect.method),
             p_value: effect.p_value.filter(|_| open == Open::default()),

@@ -54,9 +54,9 @@ fn groups<T>(blocks: &[T]) -> impl Iterator<Item = &[T]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
     use crate::coordinate::Search;
     use crate::coordinate::compare::Outcome;
+    use crate::result::compare::bounds::Merged;
     use model::{ArmRecord, CompareSettings, CompareTimes, NS_PER_S};
 
     /// A server of which each start is another by a percent or so, against itself.
@@ -83,7 +83,7 @@ mod tests {
             search.apply(&asked, Outcome { values, took_ns: 1, ..Outcome::default() }, 0);
         }
         let arms: Vec<ArmRecord> = vec![ArmRecord::default(); 4];
-        let (metrics, _) = super::super::effects::metrics(&search, &arms);
+        let (metrics, _) = super::super::effects::metrics(&search, &arms, &Merged::new(&arms, &[], false));
         floors(&search, &metrics)
     }
 

@@ -13,6 +13,7 @@ mod trial;
 use super::Facts;
 use crate::coordinate::Search;
 use crate::coordinate::compare::{Block, BlockSearch, Made, canaries, deviating};
+use bounds::Merged;
 use capacity::FoundCapacity;
 pub(crate) use capacity::SearchedCapacity;
 use evidence::EvidenceBuilder;
@@ -38,22 +39,25 @@ pub(crate) fn compare_record(facts: &Facts, trials: &[ComparedTrial]) -> Result<
     let known: Vec<(usize, CompareLoad, Evidence)> =
         loads.iter().map(|(arm, load, builder)| (*arm, *load, facts.evidence(builder))).collect();
     let verdict = verdict(&walked, arms, &known);
-    let (mut metrics, unavailable) = effects::metrics(search, arms);
-    if verdict.state == VerdictState::Invalid {
-        metrics.iter_mut().for_each(|metric| metric.call = Call::CannotTell);
-    }
     let runs = loads.iter().zip(&known).map(|((arm, load, builder), (.., evidence))| ArmLoadRecord {
         arm: name(arms, *arm),
         load: *load,
         run: facts.load_record(evidence, builder),
     });
+    let runs: Vec<ArmLoadRecord> = runs.collect();
+    let merged = Merged::new(arms, &runs, settings.duet.is_some());
+    let (mut metrics, unavailable) = effects::metrics(search, arms, &merged);
+    let mut conditions = conditions(&settings.fail_if, &settings.loads, arms, &metrics)?;
+    if verdict.state == VerdictState::Invalid {
+        withhold(&mut metrics, &mut conditions);
+    }
     let ended = ended(facts, search);
     let (aa_floor, aa_floor_basis) = floors::floors(search, &metrics);
     Ok(CompareRecord {
         format: FORMAT_COMPARE.into(),
         verdict,
         arms: arms.clone(),
-        conditions: conditions(&settings.fail_if, &settings.loads, arms, &metrics)?,
+        conditions,
         positions: effects::positions(search),
         metrics,
         aa_floor,
@@ -62,7 +66,7 @@ pub(crate) fn compare_record(facts: &Facts, trials: &[ComparedTrial]) -> Result<
         reason: reason(facts, ended),
         blocks: walked.blocks(arms),
         trials: walked.trials(arms),
-        runs: runs.collect(),
+        runs,
         profiles: facts.arm_profiles.clone(),
         unavailable,
         plan: Some(settings.clone()),
@@ -91,6 +95,12 @@ fn reason(facts: &Facts, ended: CompareEnd) -> String {
         (CompareEnd::Interrupted, _) if facts.agent_lost.is_some() => "an agent was lost".to_owned(),
         _ => ended.words().to_owned(),
     }
+}
+
+/// Of an invalid comparison nothing is called, and no condition has passed or failed.
+fn withhold(metrics: &mut [MetricRecord], conditions: &mut [FailIfRecord]) {
+    metrics.iter_mut().for_each(|metric| metric.call = Call::CannotTell);
+    conditions.iter_mut().for_each(|condition| condition.state = FailIfState::CannotTell);
 }
 
 /// What came of the conditions of `--fail-if`, for each variant.
@@ -270,3 +280,6 @@ fn block_record(block: &Block, canary_deviates: bool, arms: &[ArmRecord]) -> Blo
         took_ns: block.took_ns(),
     }
 }
+
+#[cfg(test)]
+mod tests;

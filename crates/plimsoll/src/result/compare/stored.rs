@@ -4,7 +4,8 @@
 //! as the intervals of both runs allow, and a variant is called better or worse where even they decide; never the same.
 
 use super::effects::direction;
-use super::{conditions, trial_values};
+use super::{bounds, conditions, trial_values, withhold};
+use crate::coordinate::compare::Open;
 use evidence::factors::{self, of_run};
 use judge::{Outcome, responses_differ, verdict};
 use model::human::plural;
@@ -46,17 +47,16 @@ pub(crate) fn stored_comparison(
     let mut metrics: Vec<MetricRecord> = CompareLoad::Stored
         .metrics()
         .iter()
-        .flat_map(|metric| {
-            runs[1..].iter().filter_map(|(name, _, run)| of_metric(*metric, name, baseline, run, margin))
-        })
+        .flat_map(|metric| runs[1..].iter().filter_map(|variant| of_metric(*metric, &runs[0], variant, margin)))
         .collect();
+    let mut conditions = conditions(fail_if, &[CompareLoad::Stored], &arms, &metrics)?;
     if verdict.state == VerdictState::Invalid {
-        metrics.iter_mut().for_each(|metric| metric.call = Call::CannotTell);
+        withhold(&mut metrics, &mut conditions);
     }
     Ok(CompareRecord {
         format: FORMAT_COMPARE.into(),
         verdict,
-        conditions: conditions(fail_if, &[CompareLoad::Stored], &arms, &metrics)?,
+        conditions,
         metrics,
         positions: Vec::new(),
         aa_floor: Vec::new(),
@@ -198,18 +198,20 @@ fn unequal_success(runs: &[(String, String, RunRecord)]) -> Outcome {
 
 fn of_metric(
     metric: CompareMetric,
-    name: &str,
-    baseline: &RunRecord,
-    run: &RunRecord,
+    (baseline_name, _, baseline): &(String, String, RunRecord),
+    (name, _, run): &(String, String, RunRecord),
     margin: f64,
 ) -> Option<MetricRecord> {
     let (one, other) = (trial_values(baseline, metric)?, trial_values(run, metric)?);
-    let ratio = ratio(&one, &other)?;
+    // Nothing that disturbed one of them has disturbed the other alike.
+    let bounds = [bounds::bound(baseline, metric), bounds::bound(run, metric)];
+    let ratio = ratio(&one, &other, Open::of(bounds[0], bounds[1]))?;
     // A run against itself would be the same as well: that two runs agree is no equivalence.
     let call = match call(&ratio, direction(metric), margin) {
         decided @ (Call::Better | Call::Worse) => decided,
         Call::SmallChange | Call::Same | Call::CannotTell => Call::CannotTell,
     };
+    let whose = [bounds::words(baseline_name, bounds[0]), bounds::words(name, bounds[1])];
     Some(MetricRecord {
         metric,
         load: CompareLoad::Stored,
@@ -218,7 +220,7 @@ fn of_metric(
         baseline: one.value,
         value: other.value,
         ratio,
-        bound: None,
+        bound: bounds::sentence(whose.into_iter().flatten()),
         call,
         method: None,
         p_value: None,
@@ -228,8 +230,8 @@ fn of_metric(
     })
 }
 
-/// Ratio of two values whose interval has all that their intervals allow.
-fn ratio(one: &Estimate, other: &Estimate) -> Option<Estimate> {
+/// Ratio of two values whose interval has all that their intervals allow, but on the sides on which it is open.
+fn ratio(one: &Estimate, other: &Estimate, open: Open) -> Option<Estimate> {
     let is_usable = |value: f64| value > 0.0 && value.is_finite();
     if !is_usable(one.value) || !is_usable(other.value) {
         return None;
@@ -239,8 +241,8 @@ fn ratio(one: &Estimate, other: &Estimate) -> Option<Estimate> {
     let over = |above: Option<f64>, below: Option<f64>| if known { Some(above? / below?) } else { None };
     Some(Estimate {
         value: other.value / one.value,
-        low: over(other.low, one.high),
-        high: over(other.high, one.low),
+        low: over(other.low, one.high).filter(|_| !open.below),
+        high: over(other.high, one.low).filter(|_| !open.above),
         n: 1,
     })
 }
@@ -255,6 +257,7 @@ mod tests {
 
     #[test]
     fn the_interval_of_a_ratio_has_all_that_both_runs_allow() {
+        let ratio = |one: &Estimate, other: &Estimate| ratio(one, other, Open::default());
         let of = ratio(&estimate(100.0, Some(1.0)), &estimate(120.0, Some(2.0))).unwrap();
         assert_eq!((of.value, of.n), (1.2, 1));
         assert!((of.low.unwrap() - 118.0 / 101.0).abs() < 1e-12 && (of.high.unwrap() - 122.0 / 99.0).abs() < 1e-12);

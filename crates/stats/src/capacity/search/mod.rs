@@ -14,7 +14,7 @@ use model::{CapacityReason, CapacitySettings, NS_PER_S, TrialPurpose};
 
 /// A trial of which less was undisturbed is asked for again, ...
 const CLEAN_SHARE_MIN: f64 = 0.5;
-/// ... so often before it counts as it is.
+/// ... so often before it counts as it is; as often one whose load the client could not offer, though it has before.
 const AGAIN_MAX: u32 = 3;
 /// Exceed ratio that RFC 9971, section 4.6.4, recommends.
 const EXCEED_RATIO: f64 = 0.5;
@@ -133,13 +133,17 @@ impl CapacitySearch {
         self.spent_ns = self.spent_ns.saturating_add(outcome.took_ns);
         match outcome.obstacle {
             Some(Obstacle::TargetGone) => self.phase = Phase::Done(CapacityReason::TargetGone),
-            Some(Obstacle::ClientCeiling { offered_per_s }) => self.lower_top(trial.load_per_s, offered_per_s),
-            None if self.is_too_disturbed(&trial, outcome) => {
+            // Before what it says of the client: one whose CPU time was taken is late as well.
+            _ if self.may_ask_again(&trial) && is_too_disturbed(outcome) => {
                 self.disturbed += 1;
-                self.again += 1;
-                self.ask(trial.load_per_s, trial.duration_ns, trial.purpose);
+                self.ask_again(&trial);
                 return false;
             }
+            Some(_) if self.may_ask_again(&trial) && self.has_offered(trial.load_per_s) => {
+                self.ask_again(&trial);
+                return false;
+            }
+            Some(Obstacle::ClientCeiling { offered_per_s }) => self.lower_top(trial.load_per_s, offered_per_s),
             None => self.count(&trial, outcome),
         }
         self.again = 0;
@@ -153,10 +157,20 @@ impl CapacitySearch {
         self.spent_ns
     }
 
-    /// True if there is time to ask for a trial again of which too little was undisturbed.
-    fn is_too_disturbed(&self, trial: &CapacityTrial, outcome: &CapacityOutcome) -> bool {
-        let is_little = outcome.clean_share.is_some_and(|share| share < CLEAN_SHARE_MIN);
-        is_little && self.again < AGAIN_MAX && self.affords(trial.duration_ns)
+    /// True if a trial has not been asked for too often, and there is time for it.
+    const fn may_ask_again(&self, trial: &CapacityTrial) -> bool {
+        self.again < AGAIN_MAX && self.affords(trial.duration_ns)
+    }
+
+    fn ask_again(&mut self, trial: &CapacityTrial) {
+        self.again += 1;
+        self.ask(trial.load_per_s, trial.duration_ns, trial.purpose);
+    }
+
+    /// True if the client has offered this load or a higher one, whether the server held it or not: no trial counts that it
+    /// could not offer.
+    fn has_offered(&self, load_per_s: f64) -> bool {
+        self.tests.iter().next_back().is_some_and(|highest| highest.load_per_s >= load_per_s)
     }
 
     fn count(&mut self, trial: &CapacityTrial, outcome: &CapacityOutcome) {
@@ -220,6 +234,11 @@ impl CapacitySearch {
         let cost_ns = duration_ns.saturating_add(times.overhead_ns);
         self.spent_ns.saturating_add(cost_ns) <= times.budget_ns
     }
+}
+
+/// True of a trial of which too little was undisturbed.
+fn is_too_disturbed(outcome: &CapacityOutcome) -> bool {
+    outcome.clean_share.is_some_and(|share| share < CLEAN_SHARE_MIN)
 }
 
 fn seconds(ns: u64) -> f64 {

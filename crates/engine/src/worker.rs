@@ -145,8 +145,7 @@ impl Worker {
                 due_ns: self.core.next_send_ns(),
                 awaiting_since_ns: self.core.awaiting_since_ns(),
             };
-            let sleep_ns =
-                if self.unread.is_empty() { self.spin.sleep_ns(now, next, thread_cpu_ns) } else { 0 };
+            let sleep_ns = if self.unread.is_empty() { self.spin.sleep_ns(now, next, thread_cpu_ns) } else { 0 };
             let ready = self.sockets.wait(sleep_ns)?;
             self.spin.look(now, ready > 0, thread_cpu_ns);
             self.handle_all(ready, clock);

@@ -26,7 +26,8 @@ impl Core {
         if c.place(stream).is_none() {
             self.bodies.begin(c.looks.of(stream), Some(item));
         }
-        c.flights.push_back(Flight { number, item, stream, sent: false, planned, intended_ns: intended, started_ns: now });
+        let flight = Flight { number, item, stream, sent: false, planned, intended_ns: intended, started_ns: now };
+        c.flights.push_back(flight);
         self.ticks.outstanding(now, 1);
         self.in_flight += 1;
         self.assigned_ns = now;

@@ -133,8 +133,7 @@ fn an_early_answer_to_an_upload_is_heard_over_tls_too() {
     let (listener, clock) = (listener(), Clock::start());
     let (client, server) = tls();
     let body = vec![b'x'; 16 * 1024 * 1024];
-    let upload =
-        Request { method: "POST".into(), body_bytes: body.len() as u64, body, ..Request::get("/") };
+    let upload = Request { method: "POST".into(), body_bytes: body.len() as u64, body, ..Request::get("/") };
     let mut worker = worker(&listener, 1, Some(client), &upload);
     let (refuse, refused) = channel();
     let serving = std::thread::spawn(move || {

@@ -143,7 +143,7 @@ mod tests {
     /// `check -m DELETE` sent it on to where the answer led.
     #[test]
     fn what_may_change_something_is_sent_on_to_no_other_place() {
-        let target = Target::at("192.0.2.7:80".parse().unwrap());
+        let target = Target::at("127.0.0.1:1".parse().unwrap());
         let mut plan = Plan::new(target, Load::Closed { connections: 1 }, Stop::Duration { duration_ns: NS_PER_S });
         plan.requests[0].method = "DELETE".into();
         let mut probe = probe(303, Body::Stable);

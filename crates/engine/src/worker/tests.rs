@@ -72,12 +72,12 @@ fn take_head(peer: &mut impl Read) {
 }
 
 /// What `worker` has counted until now, and is to count until `until_ns`.
-fn counted(worker: &mut Worker, until_ns: u64) -> Vec<Box<WorkerTick>> {
+fn counted(worker: &mut Worker, until_ns: u64) -> Vec<WorkerTick> {
     worker.core.turn(until_ns, &mut worker.sockets);
-    std::iter::from_fn(|| worker.core.take_tick()).collect()
+    std::iter::from_fn(|| worker.core.take_tick().map(|tick| *tick)).collect()
 }
 
-fn failures(ticks: &[Box<WorkerTick>], failure: Failure) -> u64 {
+fn failures(ticks: &[WorkerTick], failure: Failure) -> u64 {
     ticks.iter().map(|tick| tick.tally.failures[failure.index()]).sum()
 }
 

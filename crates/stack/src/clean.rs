@@ -1,4 +1,4 @@
-//! Leftovers of a killed plimsoll and supervisor: found by their notes, ended and removed.
+//! Leftovers of a killed plimsoll and supervisor: found by their notes, ended and removed. What was kept is none.
 
 use crate::error::StackError;
 use crate::state::{self, Mark, Note};
@@ -15,6 +15,22 @@ pub struct Leftover {
     pub dir: PathBuf,
     /// Processes that were still running and were ended.
     pub ended: usize,
+    /// Why something of it is still there; none: it is gone.
+    pub stays: Option<String>,
+}
+
+impl Leftover {
+    /// A line for people that says that it is gone.
+    ///
+    /// # Errors
+    /// If it is not: the line that says why, and what to do.
+    pub fn told(&self) -> Result<String, String> {
+        let dir = self.dir.display();
+        match &self.stays {
+            None => Ok(format!("removed {dir}, ended {} process(es)", self.ended)),
+            Some(why) => Err(format!("{dir} cannot be removed ({why}); remove it yourself")),
+        }
+    }
 }
 
 /// Ends and removes what nobody uses any more, of all servers this user has ever started.
@@ -25,7 +41,7 @@ pub struct Leftover {
 /// # Errors
 /// If the folder of state directories cannot be read.
 pub fn clean(now_ns: fn() -> u64) -> Result<Vec<Leftover>, StackError> {
-    Ok(abandoned()?.into_iter().map(|dir| Leftover { ended: end(&dir, now_ns), dir }).collect())
+    Ok(abandoned()?.iter().map(|dir| end(dir, now_ns)).collect())
 }
 
 /// State directories that nobody uses any more, and that [`clean`] would remove.
@@ -40,8 +56,8 @@ pub fn abandoned() -> Result<Vec<PathBuf>, StackError> {
     Ok(dirs.filter(|dir| is_abandoned(dir)).collect())
 }
 
-/// Ends what a supervisor that was killed has left in `dir`, and removes it. Returns the number of processes ended.
-pub(crate) fn end(dir: &Path, now_ns: fn() -> u64) -> usize {
+/// Ends what a supervisor that was killed has left in `dir`, and removes it.
+pub(crate) fn end(dir: &Path, now_ns: fn() -> u64) -> Leftover {
     let note = Note::read(dir).filter(|note| note.boot == state::boot()).unwrap_or_default();
     let left: Vec<(Mark, usize)> = note
         .services
@@ -52,14 +68,19 @@ pub(crate) fn end(dir: &Path, now_ns: fn() -> u64) -> usize {
     for (leader, _) in &left {
         end_session(*leader, now_ns);
     }
-    // What a file system refuses to remove, it will refuse the next time too.
-    let _ = state::remove(dir);
-    left.iter().map(|(_, count)| count).sum()
+    // Somebody else may have removed it at the same time.
+    let stays = state::remove(dir).err().filter(|_| std::fs::symlink_metadata(dir).is_ok());
+    Leftover {
+        dir: dir.to_owned(),
+        ended: left.iter().map(|(_, count)| count).sum(),
+        stays: stays.map(|error| error.to_string()),
+    }
 }
 
 /// Without a note the directory is being made, or who made it was killed in that moment: an hour tells these apart.
 fn is_abandoned(dir: &Path) -> bool {
     match Note::read(dir) {
+        _ if state::is_kept(dir) => false,
         Some(note) => note.boot != state::boot() || !note.supervisor.is_alive(),
         None => std::fs::metadata(dir)
             .and_then(|found| found.modified())
@@ -78,4 +99,47 @@ fn ours(leader: Mark, program: &Path, dir: &Path) -> usize {
             || process.environ().is_ok_and(home)
     };
     members(leader).iter().filter(|mark| is_ours(mark)).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::{File, create_dir, remove_dir_all, remove_file, rename, write};
+    use std::time::SystemTime;
+    use tempfile::TempDir;
+
+    /// A state directory with a file in it, whose supervisor is gone; in a folder of its own.
+    fn left() -> (TempDir, PathBuf) {
+        let base = tempfile::tempdir().expect("a directory");
+        let dir = base.path().join("nginx-1");
+        create_dir(&dir).and_then(|()| write(dir.join("file"), "")).expect("a directory in it");
+        Note { boot: state::boot(), ..Note::default() }.write(&dir).expect("a note");
+        (base, dir)
+    }
+
+    #[test]
+    fn what_is_kept_is_no_leftover() {
+        let (base, dir) = left();
+        assert!(is_abandoned(&dir));
+        state::keep(&dir).expect("room for it");
+        // As old as it gets.
+        File::open(&dir).and_then(|dir| dir.set_modified(SystemTime::UNIX_EPOCH)).expect("our own");
+        assert!(!is_abandoned(&dir));
+        remove_dir_all(&dir).expect("our own");
+        assert_eq!(base.path().read_dir().expect("it is there").count(), 0, "it goes without a trace");
+    }
+
+    #[test]
+    fn what_stays_is_not_told_as_removed() {
+        let (base, dir) = left();
+        let (shown, aside) = (dir.display(), base.path().join("aside"));
+        // What nobody can remove as a folder, whoever we are.
+        rename(&dir, &aside).and_then(|()| write(&dir, "")).expect("our own");
+        let stays = end(&dir, || 0).told().expect_err("it is no folder");
+        assert_eq!(stays, format!("{shown} cannot be removed (Not a directory (os error 20)); remove it yourself"));
+        assert!(dir.exists() && Note::read(&dir).is_some(), "the next look finds it");
+        remove_file(&dir).and_then(|()| rename(&aside, &dir)).expect("our own");
+        assert_eq!(end(&dir, || 0).told(), Ok(format!("removed {shown}, ended 0 process(es)")));
+        assert_eq!(base.path().read_dir().expect("it is there").count(), 0);
+    }
 }

@@ -11,6 +11,11 @@ use crate::place::{Place, Source, secret};
 use crate::servers::settle;
 use crate::spec::Spec;
 use crate::state::SERVERS;
+use crate::tree::Folder;
+use rustix::fs::Mode;
+use std::ffi::CString;
+use std::io::{self, Write};
+use std::path::Path;
 
 /// Where the folder is inside the containers.
 const INSIDE: &str = "/srv/plimsoll";
@@ -24,13 +29,40 @@ const FILLED: &str = "run/filled";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compose {
     /// Relative path and content of each file; those that end in `.key` are secret.
-    pub files: Vec<(String, Vec<u8>)>,
+    files: Vec<(String, Vec<u8>)>,
     /// Folders that the services write to.
-    pub folders: &'static [&'static str],
+    folders: &'static [&'static str],
     /// User and group that files and folders belong to.
-    pub owner: (u32, u32),
+    owner: (u32, u32),
     /// What answers when it is up.
     pub url: String,
+}
+
+impl Compose {
+    /// Writes all to `dir`, which is made here and is our own until it is whole: whom it is for can put no link into it.
+    ///
+    /// # Errors
+    /// If it is there already, or if the system refuses.
+    pub fn write(&self, dir: &Path) -> io::Result<()> {
+        // Others have no business in it: there are passwords.
+        let top = Folder::create(dir)?;
+        for folder in self.folders {
+            top.make(&CString::new(*folder)?)?;
+        }
+        self.files.iter().try_for_each(|(path, content)| write(&top, path, content))?;
+        top.give_all(self.owner.0, self.owner.1)
+    }
+}
+
+/// Writes a file into a folder, with the folders on its path.
+fn write(folder: &Folder, path: &str, content: &[u8]) -> io::Result<()> {
+    match path.split_once('/') {
+        Some((inner, rest)) => write(&folder.make(&CString::new(inner)?)?, rest, content),
+        None => {
+            let mode = if path.ends_with(".key") { 0o600 } else { 0o644 };
+            folder.make_file(path, Mode::from_raw_mode(mode))?.write_all(content)
+        }
+    }
 }
 
 /// The Compose file of `spec` and what lies beside it, for the user and group `caller`.
@@ -211,6 +243,9 @@ fn command(process: &Process) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::process::{getegid, geteuid};
+    use std::fs::metadata;
+    use std::os::unix::fs::MetadataExt;
 
     fn of(text: &str) -> Result<Compose, String> {
         let spec = Spec::parse(text).expect("known");
@@ -248,6 +283,31 @@ mod tests {
         assert_eq!(of("wordpress tls=on").expect_err("no key"), "tls cannot be in a Compose file; leave it out");
         let error = of("wordpress php_profile=cpu").expect_err("nobody reads it there");
         assert_eq!(error, "php_profile cannot be in a Compose file; leave it out");
+    }
+
+    /// Who it is for could put links in the place of what root makes in it.
+    #[test]
+    fn a_compose_directory_is_given_away_when_it_is_whole() {
+        let above = tempfile::tempdir().expect("a directory");
+        let own = (geteuid().as_raw(), getegid().as_raw());
+        let mut compose = of("wordpress children=3 port=8088").expect("it can be");
+        compose.owner = if own.0 == 0 { (WWW_DATA, WWW_DATA) } else { own };
+        let owner = |path: &Path| metadata(path).expect("it is there").uid();
+        let whole = above.path().join("whole");
+        compose.write(&whole).expect("room for it");
+        for path in ["", "data", "image/Containerfile", "conf", "conf/admin.key", "compose.yaml"] {
+            assert_eq!(owner(&whole.join(path)), compose.owner.0, "{path}");
+        }
+        assert_eq!(metadata(whole.join("conf/admin.key")).expect("a file").mode() & 0o777, 0o600);
+        assert_eq!(metadata(&whole).expect("a folder").mode() & 0o777, 0o700);
+        assert!(compose.write(&whole).is_err(), "it is there");
+        // The last file cannot be written.
+        compose.files.push(("compose.yaml".into(), Vec::new()));
+        let part = above.path().join("part");
+        assert!(compose.write(&part).is_err());
+        for path in ["", "data", "image", "compose.yaml"] {
+            assert_eq!(owner(&part.join(path)), own.0, "{path}");
+        }
     }
 
     #[test]

@@ -16,8 +16,8 @@ impl Spec {
     /// If a name or a value is not known.
     pub fn parse(text: &str) -> Result<Self, StackError> {
         let text = text.trim();
-        if let Some(path) = text.strip_prefix('@') {
-            return Self::read(Path::new(path));
+        if text.starts_with('@') {
+            return Self::typed(text, &[], Vec::new());
         }
         let words = shlex::split(text).filter(|words| !words.is_empty());
         let words = words
@@ -34,6 +34,24 @@ impl Spec {
         };
         let pairs = pairs.iter().map(pair).collect::<Result<Vec<_>, _>>()?;
         Self::new(name, &pairs, command.to_vec(), Some(text.to_owned()))
+    }
+
+    /// From words of a command line: a name, settings as text, and the command of a server that plimsoll does not know; or
+    /// `@FILE` alone, which says all of that.
+    ///
+    /// # Errors
+    /// If a name or a value is not known.
+    pub fn typed(name: &str, pairs: &[(String, String)], command: Vec<String>) -> Result<Self, StackError> {
+        let Some(path) = name.strip_prefix('@') else { return Self::new(name, pairs, command, None) };
+        match pairs.first() {
+            Some((key, _)) => Err(StackError::Wrong(format!(
+                "{name} has the settings of its server; write {key} into it, or name the server in place of the file"
+            ))),
+            None if !command.is_empty() => {
+                Err(StackError::Wrong(format!("{name} says which server it is; leave out what stands after --")))
+            }
+            None => Self::read(Path::new(path)),
+        }
     }
 
     /// From a name and settings as text. `label` is for reports.

@@ -267,9 +267,9 @@ impl Running {
             // That something has ended is no error any more.
             let _ = self.take(report);
         }
-        // When the supervisor was killed, it has left something.
+        // When the supervisor was killed, or could not remove it, something is left.
         if !self.options.keep_state && self.place.dir.exists() {
-            clean::end(&self.place.dir, self.options.now_ns);
+            self.warnings.extend(clean::end(&self.place.dir, self.options.now_ns).told().err());
         }
     }
 
@@ -404,17 +404,26 @@ impl Running {
         } else {
             String::new()
         };
-        StackError::Server { name: name.to_owned(), what: what + &full, said: said(&lines) }
+        StackError::Server { name: name.to_owned(), what: what + &full + &self.kept(), said: said(&lines) }
+    }
+
+    /// Where its state directory stays after an error, which is all that is told then.
+    fn kept(&self) -> String {
+        match self.options.keep_state {
+            true => format!(", and left configuration and logs in {}", self.place.dir.display()),
+            false => String::new(),
+        }
     }
 
     fn disk_full(&self) -> StackError {
         let (least_mib, dir) = (KEPT_BYTES >> 20, self.place.dir.display());
-        let what = format!("was ended: less than {least_mib} MiB were left on the file system of {dir}");
+        let kept = self.kept();
+        let what = format!("was ended: less than {least_mib} MiB were left on the file system of {dir}{kept}");
         StackError::Server { name: self.spec.label.clone(), what, said: String::new() }
     }
 
     fn supervisor_gone(&self) -> StackError {
-        let ended = clean::end(&self.place.dir, self.options.now_ns);
+        let ended = clean::end(&self.place.dir, self.options.now_ns).ended;
         let what = format!("lost its supervisor, which was ended from outside; {ended} process(es) were ended");
         StackError::Server { name: self.spec.label.clone(), what, said: String::new() }
     }

@@ -102,16 +102,11 @@ impl Stack {
                 send(self.note.supervisor, Signal::KILL);
             }
         }
-        // What a supervisor that was killed has left.
-        if dir.exists() {
-            clean::end(dir, now_ns);
-        }
-        match std::fs::symlink_metadata(dir) {
-            Ok(_) => Err(StackError::Machine {
-                doing: format!("remove {}", dir.display()),
-                reason: "something in it stays".into(),
-            }),
-            Err(_) => Ok(killed),
+        // What a supervisor that was killed has left, or could not remove.
+        let stays = if dir.exists() { clean::end(dir, now_ns).stays } else { None };
+        match stays {
+            Some(reason) => Err(StackError::Machine { doing: format!("remove {}", dir.display()), reason }),
+            None => Ok(killed),
         }
     }
 

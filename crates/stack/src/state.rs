@@ -8,10 +8,11 @@ use crate::error::StackError;
 use crate::standing::Standing;
 use crate::tree::{self, Folder};
 use procfs::process::{Process, Stat};
+use rustix::fs::Mode;
 use rustix::process::{geteuid, getpid, getppid};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, Permissions};
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -23,6 +24,8 @@ const READ: [&str; 2] = ["conf", "www"];
 pub(crate) const OUTPUT: &str = "out";
 /// Folder of its data as they were after provisioning. The server itself cannot open it.
 const SAVED: &str = "saved";
+/// File in a directory that its user keeps.
+const KEPT: &str = "kept";
 
 /// Whom a state directory belongs to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -82,13 +85,31 @@ fn note_path(dir: &Path) -> PathBuf {
     name.into()
 }
 
-/// Removes a state directory and its note.
+/// Removes a state directory and its note, which stays with what cannot be removed.
 pub(crate) fn remove(dir: &Path) -> io::Result<()> {
-    let removed = if fs::symlink_metadata(dir).is_ok() { tree::remove(dir) } else { Ok(()) };
+    if fs::symlink_metadata(dir).is_ok() {
+        tree::remove(dir)?;
+    }
+    remove_note(dir)
+}
+
+fn remove_note(dir: &Path) -> io::Result<()> {
     match fs::remove_file(note_path(dir)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => removed,
+        _ => Ok(()),
     }
+}
+
+/// Leaves a state directory to its user, who removes it. Nothing is left to be noted of it.
+pub(crate) fn keep(dir: &Path) -> io::Result<()> {
+    let mut mark = Folder::open(dir)?.make_file(KEPT, Mode::RUSR | Mode::WUSR)?;
+    mark.write_all(b"kept by plimsoll serve --keep-state, to be removed by whom it was kept for\n")?;
+    remove_note(dir)
+}
+
+/// True if it was left to its user.
+pub(crate) fn is_kept(dir: &Path) -> bool {
+    dir.join(KEPT).exists()
 }
 
 /// Which boot of this machine this is.

@@ -4,16 +4,16 @@
 //! A server can put a link in the place of what it has made at any moment, so that a path says nothing: only what has been
 //! opened does. Parents of these folders are ours.
 
-use rustix::fd::{AsFd, OwnedFd};
+use rustix::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, fchmod, fstat, statat};
 use rustix::fs::{mkdirat, open, openat, openat2, renameat, unlinkat};
 use rustix::io::Errno;
 use rustix::path::Arg;
 use rustix::process::geteuid;
 use std::ffi::{CStr, CString};
-use std::fs::{DirBuilder, File};
+use std::fs::{DirBuilder, File, Permissions, set_permissions};
 use std::io::{self, Read, Seek, SeekFrom};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, fchown};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, fchown};
 use std::path::Path;
 
 /// Bounds of a copy.
@@ -26,6 +26,8 @@ const REMOVAL_STEPS_MAX: u64 = 10_000_000;
 
 /// How a folder is opened.
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+/// The same of one that is closed to ourselves too: a descriptor that reads nothing and only names it.
+const NAMED: OFlags = FOLDER.union(OFlags::PATH);
 
 /// An open folder.
 pub(crate) struct Folder {
@@ -38,6 +40,40 @@ impl Folder {
     /// The folder at `path`, of which nobody but ourselves can change a part.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         Self::of(open(path, FOLDER, Mode::empty())?)
+    }
+
+    /// A new folder at `path`, ours alone.
+    pub(crate) fn create(path: &Path) -> io::Result<Self> {
+        DirBuilder::new().mode(0o700).create(path)?;
+        let made = Self::open(path)?;
+        // Who may change its parent can have put another in its place.
+        if made.owner == geteuid().as_raw() { Ok(made) } else { Err(io::Error::other("somebody else has replaced it")) }
+    }
+
+    /// A folder in it; made, ours alone, unless it is there.
+    pub(crate) fn make(&self, name: &CStr) -> io::Result<Self> {
+        match mkdirat(&self.fd, name, Mode::RWXU) {
+            Ok(()) | Err(Errno::EXIST) => self.folder(name),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// A new file in it.
+    pub(crate) fn make_file(&self, name: impl Arg, mode: Mode) -> io::Result<File> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(File::from(openat(&self.fd, name, flags, mode)?))
+    }
+
+    /// Gives all in it to a user, and itself last: until then nobody else gets to what is in it.
+    pub(crate) fn give_all(&self, uid: u32, gid: u32) -> io::Result<()> {
+        for name in self.names(usize::MAX)? {
+            let found = statat(&self.fd, name.as_c_str(), AtFlags::SYMLINK_NOFOLLOW)?;
+            match FileType::from_raw_mode(found.st_mode) {
+                FileType::Directory => self.folder(&name)?.give_all(uid, gid)?,
+                _ => fchown(self.file(&name, OFlags::RDONLY)?, Some(uid), Some(gid))?,
+            }
+        }
+        self.give(uid, gid)
     }
 
     /// Gives the folder itself to a user.
@@ -105,57 +141,105 @@ impl Folder {
             opened => Ok(opened?),
         }
     }
-
-    /// Removes all that has this name. Folders below it are moved here first: so it may be as deep as it likes.
-    fn remove(&self, name: &CStr, steps: &mut u64) -> io::Result<()> {
-        if unlink(&self.fd, name)? {
-            return Ok(());
-        }
-        let inner = Self::of(self.at(name, FOLDER)?)?;
-        loop {
-            let names = inner.names(NAMES_AT_ONCE)?;
-            if names.is_empty() {
-                return unlink(&self.fd, name).map(drop);
-            }
-            step(steps)?;
-            for name in &names {
-                if !unlink(&inner.fd, name)? {
-                    inner.lift(name, self, steps)?;
-                }
-            }
-        }
-    }
-
-    /// Moves a folder of this one to `above`, under any name that is free there.
-    fn lift(&self, name: &CStr, above: &Self, steps: &mut u64) -> io::Result<()> {
-        loop {
-            step(steps)?;
-            let fresh = format!(".lifted-{steps}");
-            match renameat(&self.fd, name, &above.fd, fresh.as_str()) {
-                Ok(()) | Err(Errno::NOENT) => return Ok(()),
-                Err(Errno::EXIST | Errno::NOTEMPTY | Errno::NOTDIR) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-    }
 }
 
 /// Removes a folder of which nobody but ourselves can change the parent, and all below it.
 ///
 /// # Errors
-/// If the system refuses a part; the rest may be gone.
+/// If the system refuses a part; all else is gone.
 pub(crate) fn remove(path: &Path) -> io::Result<()> {
-    let (top, mut steps) = (Folder::open(path)?, 0);
-    loop {
-        let names = top.names(NAMES_AT_ONCE)?;
-        if names.is_empty() {
-            return std::fs::remove_dir(path);
-        }
-        step(&mut steps)?;
-        for name in &names {
-            top.remove(name, &mut steps)?;
+    let top = opened(&open(path, NAMED, Mode::empty())?)?;
+    Removal::default().empty(&top, |removal, name| removal.remove(&top, name))?;
+    std::fs::remove_dir(path)
+}
+
+/// A removal as far as it has come.
+#[derive(Default)]
+struct Removal {
+    steps: u64,
+    /// What has been removed, and folders that have been moved to where they are removed later.
+    gone: u64,
+}
+
+impl Removal {
+    /// Has each name in a folder removed until there is none, or none that can be.
+    fn empty(&mut self, folder: &Folder, remove: impl Fn(&mut Self, &CStr) -> io::Result<()>) -> io::Result<()> {
+        loop {
+            let names = folder.names(NAMES_AT_ONCE)?;
+            if names.is_empty() {
+                return Ok(());
+            }
+            self.step()?;
+            let gone = self.gone;
+            // What stays is no reason for the rest to stay.
+            let failures: Vec<io::Error> = names.iter().filter_map(|name| remove(self, name).err()).collect();
+            match failures.into_iter().next() {
+                Some(error) if self.gone == gone => return Err(error),
+                _ => {}
+            }
         }
     }
+
+    /// Removes all that has this name in `top`. Folders below it are moved there first: so it may be as deep as it likes.
+    fn remove(&mut self, top: &Folder, name: &CStr) -> io::Result<()> {
+        if self.unlink(top, name)? {
+            return Ok(());
+        }
+        let inner = opened(&top.at(name, NAMED)?)?;
+        self.empty(
+            &inner,
+            |removal, name| {
+                if removal.unlink(&inner, name)? { Ok(()) } else { removal.lift(&inner, name, top) }
+            },
+        )?;
+        self.unlink(top, name).map(drop)
+    }
+
+    /// Removes a file, a link or an empty folder; false when it is a folder with something in it.
+    fn unlink(&mut self, folder: &Folder, name: &CStr) -> io::Result<bool> {
+        let is_gone = unlink(&folder.fd, name)?;
+        self.gone += u64::from(is_gone);
+        Ok(is_gone)
+    }
+
+    /// Moves a folder in `from` to `above`, under any name that is free there.
+    fn lift(&mut self, from: &Folder, name: &CStr, above: &Folder) -> io::Result<()> {
+        // One that cannot be written to cannot be moved. What cannot be opened up is refused below.
+        let _ = from.at(name, NAMED).and_then(|named| open_up(&named));
+        loop {
+            self.step()?;
+            let fresh = format!(".lifted-{}", self.steps);
+            match renameat(&from.fd, name, &above.fd, fresh.as_str()) {
+                Ok(()) | Err(Errno::NOENT) => {
+                    self.gone += 1;
+                    return Ok(());
+                }
+                Err(Errno::EXIST | Errno::NOTEMPTY | Errno::NOTDIR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    fn step(&mut self) -> io::Result<()> {
+        self.steps += 1;
+        if self.steps > REMOVAL_STEPS_MAX { Err(too_much()) } else { Ok(()) }
+    }
+}
+
+/// The folder that was only named, opened, to be emptied.
+fn opened(named: &OwnedFd) -> io::Result<Folder> {
+    open_up(named)?;
+    Folder::of(openat(named, c".", FOLDER, Mode::empty())?)
+}
+
+/// Lets ourselves into a folder of our own that is closed to us, as Go closes those of its module cache.
+fn open_up(named: &OwnedFd) -> io::Result<()> {
+    let found = fstat(named)?;
+    if found.st_uid != geteuid().as_raw() || found.st_mode & 0o700 == 0o700 {
+        return Ok(());
+    }
+    // The kernel takes no fchmod of it, and by its name it could be a link by now.
+    set_permissions(format!("/proc/self/fd/{}", named.as_raw_fd()), Permissions::from_mode(0o700))
 }
 
 /// Copies the folder `from` to `to`, which is made here, closed to others until it is whole, and then given to the same user.
@@ -166,8 +250,7 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
 /// If it is too large, if something in it belongs to another user, or if the system refuses.
 pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<()> {
     let from = Folder::open(from)?;
-    DirBuilder::new().mode(0o700).create(to)?;
-    let to = Folder::open(to)?;
+    let to = Folder::create(to)?;
     Copied::default().folder(&from, &to, 0)?;
     give_as(&to.fd, &from.fd)
 }
@@ -191,8 +274,7 @@ impl Copied {
             match FileType::from_raw_mode(found.st_mode) {
                 FileType::Directory => {
                     let inner = from.folder(name)?;
-                    mkdirat(&to.fd, name.as_c_str(), Mode::RWXU)?;
-                    let made = to.folder(name)?;
+                    let made = to.make(name)?;
                     self.folder(&inner, &made, depth + 1)?;
                     give_as(&made.fd, &inner.fd)?;
                 }
@@ -205,8 +287,7 @@ impl Copied {
 
     fn file(&mut self, from: &Folder, to: &Folder, name: &CStr) -> io::Result<()> {
         let original = from.file(name, OFlags::RDONLY)?;
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let mut made = File::from(openat(&to.fd, name, flags, Mode::RUSR | Mode::WUSR)?);
+        let mut made = to.make_file(name, Mode::RUSR | Mode::WUSR)?;
         let mut part = original.take(COPIED_BYTES_MAX + 1 - self.bytes);
         self.bytes += io::copy(&mut part, &mut made)?;
         if self.bytes > COPIED_BYTES_MAX {
@@ -225,7 +306,7 @@ fn give_as(made: impl AsFd, original: impl AsFd) -> io::Result<()> {
     Ok(fchmod(made, Mode::from_raw_mode(original.st_mode & 0o777))?)
 }
 
-/// Removes a file, a link or an empty folder; false when it is a folder with something in it.
+/// [`Removal::unlink`] without its count.
 fn unlink(folder: &OwnedFd, name: &CStr) -> io::Result<bool> {
     match unlinkat(folder, name, AtFlags::empty()) {
         // What Linux says of a folder, and what POSIX does.
@@ -240,11 +321,6 @@ fn unlink(folder: &OwnedFd, name: &CStr) -> io::Result<bool> {
     }
 }
 
-fn step(steps: &mut u64) -> io::Result<()> {
-    *steps += 1;
-    if *steps > REMOVAL_STEPS_MAX { Err(too_much()) } else { Ok(()) }
-}
-
 fn foreign() -> io::Error {
     io::Error::other("it is not a file or folder of the server's own user")
 }
@@ -256,14 +332,26 @@ fn too_much() -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs::{create_dir, read, write};
-    use std::os::unix::fs::symlink;
+    use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
+    use std::fs::{create_dir, create_dir_all, read, write};
+    use std::os::unix::fs::{chown, symlink};
     use std::os::unix::net::UnixListener;
     use std::process::Command;
     use tempfile::TempDir;
 
     fn directory() -> TempDir {
         tempfile::tempdir().expect("a directory")
+    }
+
+    /// Does it without what root may besides other users. Such rights are those of a thread.
+    fn as_ordinary_user<T: Send>(act: impl FnOnce() -> T + Send) -> T {
+        let none = CapabilitySet::empty();
+        let act = || {
+            let all = CapabilitySets { effective: none, permitted: none, inheritable: none };
+            set_capabilities(None, all).expect("anybody may drop rights");
+            act()
+        };
+        std::thread::scope(|scope| scope.spawn(act).join()).expect("it says above what is wrong")
     }
 
     #[test]
@@ -337,5 +425,48 @@ mod tests {
         drop(at);
         remove(&top).expect("it can be");
         assert!(!top.exists());
+    }
+    /// Go makes the folders of its module cache 0555, below the HOME that a server has.
+    #[test]
+    fn a_folder_that_nobody_may_write_to_is_removed_too() {
+        let own = directory();
+        let top = own.path().join("top");
+        for folder in ["home/mod/package@v1/sub", "home/closed/inner"] {
+            create_dir_all(top.join(folder)).expect("folders");
+            write(top.join(folder).join("file"), "").expect("a file");
+        }
+        let closed = [
+            ("home/mod/package@v1/sub", 0o555),
+            ("home/mod/package@v1", 0o555),
+            ("home/closed/inner", 0),
+            ("home/closed", 0),
+            ("", 0),
+        ];
+        for (folder, mode) in closed {
+            set_permissions(top.join(folder), Permissions::from_mode(mode)).expect("our own");
+        }
+        as_ordinary_user(|| remove(&top)).expect("it is our own");
+        assert!(!top.exists());
+    }
+
+    #[test]
+    fn what_cannot_be_removed_is_alone_in_staying() {
+        if !geteuid().is_root() {
+            // Nobody else can give a folder away.
+            return;
+        }
+        let own = directory();
+        let top = own.path().join("top");
+        for folder in ["a", "a/foreign", "a/own", "b"] {
+            create_dir_all(top.join(folder)).expect("folders");
+            write(top.join(folder).join("file"), "").expect("a file");
+        }
+        chown(top.join("a/foreign"), Some(54_321), None).expect("root may");
+        let error = as_ordinary_user(|| remove(&top)).expect_err("a folder of somebody else");
+        assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
+        let names = |path: &Path| Folder::open(path).and_then(|folder| folder.names(10)).expect("it is there");
+        assert_eq!(names(&top), [c"a".to_owned()]);
+        assert_eq!(names(&top.join("a")), [c"foreign".to_owned()]);
+        remove(&top).expect("root may");
     }
 }

@@ -37,7 +37,7 @@ pub(crate) struct ServeArgs {
     /// Time limit for the server to become ready
     #[arg(long, value_name = "TIME", default_value = "30s")]
     pub(crate) timeout: Duration,
-    /// Keep the state directory, with configuration and logs, after the end
+    /// Keep the state directory, with configuration and logs, after the end; it is yours to remove
     #[arg(long)]
     pub(crate) keep_state: bool,
     /// Print configuration and command lines without starting anything

@@ -72,10 +72,7 @@ fn spec(args: &ServeArgs) -> Result<Spec, CommandError> {
         let pair = set.split_once('=').ok_or_else(wrong)?;
         pairs.push((pair.0.to_owned(), pair.1.to_owned()));
     }
-    if name.starts_with('@') && pairs.is_empty() {
-        return Spec::parse(name).map_err(serving::command_error);
-    }
-    Spec::new(name, &pairs, args.command.clone(), None).map_err(serving::command_error)
+    Spec::typed(name, &pairs, args.command.clone()).map_err(serving::command_error)
 }
 
 fn list() -> Result<Exit, CommandError> {
@@ -99,16 +96,44 @@ fn clean() -> Result<Exit, CommandError> {
     if found.is_empty() {
         printer::note("nothing is left of any server");
     }
-    for leftover in found {
-        printer::result(&format!("removed {}, ended {} process(es)\n", leftover.dir.display(), leftover.ended))?;
+    let (mut exit, mut removed) = (Exit::Fine, String::new());
+    for leftover in &found {
+        match leftover.told() {
+            Ok(line) => removed.push_str(&format!("{line}\n")),
+            Err(why) => {
+                printer::error(&why);
+                exit = Exit::Usage;
+            }
+        }
     }
-    Ok(Exit::Fine)
+    printer::result(&removed).map(|()| exit)
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::cli::Cli;
-    use clap::CommandFactory;
+    use super::spec;
+    use crate::cli::{Cli, Verb};
+    use clap::{CommandFactory, Parser};
+
+    #[test]
+    fn a_command_beside_a_file_is_refused() {
+        let refused = |words: &[&str]| {
+            let Verb::Serve(args) = Cli::try_parse_from(["plimsoll", "serve"].iter().chain(words)).unwrap().verb else {
+                panic!("another verb")
+            };
+            spec(&args).unwrap_err().message
+        };
+        assert_eq!(
+            refused(&["@nginx.toml", "--", "./my-server", "--port", "{port}"]),
+            "@nginx.toml says which server it is; leave out what stands after --"
+        );
+        for flags in [&["--port", "8080"][..], &["--set", "port=8080"]] {
+            assert_eq!(
+                refused(&[&["@nginx.toml"], flags].concat()),
+                "@nginx.toml has the settings of its server; write port into it, or name the server in place of the file"
+            );
+        }
+    }
 
     #[test]
     fn the_help_names_every_variable_that_a_command_gets() {

@@ -83,16 +83,13 @@ fn spec_of(args: &UpArgs) -> Result<Spec, CommandError> {
 
 /// A server with settings that were typed, and `more`.
 fn spec(server: &str, settings: &[String], more: Vec<(String, String)>) -> Result<Spec, CommandError> {
-    if server.starts_with('@') && settings.is_empty() && more.is_empty() {
-        return Spec::parse(server).map_err(serving::command_error);
-    }
     let pair = |text: &String| match text.split_once('=') {
         Some((key, value)) => Ok((key.to_owned(), value.to_owned())),
         None => Err(CommandError::usage(format!("{:?} is not KEY=VALUE", Redacted::text(text)))),
     };
     let typed = settings.iter().map(pair).collect::<Result<Vec<_>, _>>()?;
     let pairs = [typed, more].concat();
-    Spec::new(server, &pairs, Vec::new(), None).map_err(serving::command_error)
+    Spec::typed(server, &pairs, Vec::new()).map_err(serving::command_error)
 }
 
 /// What the stack is called: a word that can be typed again.
@@ -200,11 +197,14 @@ fn named(name: Option<&str>, only: bool) -> Result<Vec<Stack>, CommandError> {
 /// Removes what starts have left that were killed with their supervisors; says so. Returns how many there were.
 fn clean() -> Result<usize, CommandError> {
     let found = stack::clean(clock::monotonic_ns).map_err(serving::command_error)?;
-    for leftover in &found {
-        let (dir, ended) = (leftover.dir.display(), leftover.ended);
-        printer::note(&format!("removed what was left of an earlier start: {dir}, ended {ended} process(es)"));
+    let told: Vec<_> = found.iter().map(stack::Leftover::told).collect();
+    for line in &told {
+        match line {
+            Ok(removed) => printer::note(&format!("left of an earlier start: {removed}")),
+            Err(stays) => printer::note(&format!("warning: left of an earlier start: {stays}")),
+        }
     }
-    Ok(found.len())
+    Ok(told.iter().filter(|line| line.is_ok()).count())
 }
 
 fn warn(warnings: &[String]) {

@@ -30,6 +30,8 @@ fn what_cannot_be_up_is_refused_before_anything_is_made() {
         (&["up", "wordpress", "fast"], &["\"fast\" is not KEY=VALUE"]),
         (&["up", "nginx", "--name", "a b"], &["a name has letters"]),
         (&["up", "@no-such.toml"], &["no-such.toml: "]),
+        (&["up", "@no-such.toml", "port=8080"], &["@no-such.toml has the settings of its server; write port into it"]),
+        (&["up", "@no-such.toml", "--import", "a.xml"], &["write import into it, or name the server"]),
     ] {
         let ended = stack(args);
         ended.fails(2, named);

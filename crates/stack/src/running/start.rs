@@ -91,8 +91,11 @@ fn start_once(spec: &Spec, options: &Options, built: Option<&Built>) -> Result<R
         warnings,
         is_left: false,
     };
-    running.provision()?;
-    running.start_services()?;
+    if let Err(error) = running.provision().and_then(|()| running.start_services()) {
+        // Nobody would be told where the directory is.
+        running.options.keep_state &= !matches!(error, StackError::Interrupted);
+        return Err(error);
+    }
     Ok(running)
 }
 

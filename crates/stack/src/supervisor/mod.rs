@@ -216,10 +216,8 @@ impl Supervisor {
     /// Ends all and tidies up.
     fn end_all(&mut self) {
         self.end_services();
-        if !self.keep_state {
-            // What cannot be removed is left to `--clean`.
-            let _ = state::remove(&self.dir);
-        }
+        // What cannot be removed, or be marked as kept, is left to `--clean`.
+        let _ = if self.keep_state { state::keep(&self.dir) } else { state::remove(&self.dir) };
     }
 }
 

@@ -11,7 +11,7 @@ use crate::extra::{Extra, Takes};
 use crate::layout::{Body, Endpoint, Layout, Process, Ready, Stop};
 use crate::limits::setting;
 use crate::place::Place;
-use crate::settings::SPECIAL;
+use crate::settings::{SPECIAL, Settings};
 use crate::spec::Spec;
 use model::Setting;
 
@@ -160,9 +160,7 @@ pub(super) fn pool(spec: &Spec, place: &Place, additions: &Additions) -> Result<
 /// The pool without a front. What a front would do cannot be asked for.
 fn alone(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
     let settings = &spec.settings;
-    let of_front = [("tls", settings.tls), ("gzip", settings.gzip), ("access-log", settings.access_log)];
-    let is_tcp = spec.extras.text("socket") == "tcp";
-    if let Some((name, _)) = of_front.into_iter().chain([("socket=tcp", is_tcp)]).find(|(_, is_asked)| *is_asked) {
+    if let Some(name) = of_front(spec) {
         return Err(StackError::Wrong(format!("{name} needs front=nginx or front=apache")));
     }
     let path = if settings.path == "/" { "/index.php" } else { &settings.path };
@@ -177,6 +175,25 @@ fn alone(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
     }
     .file(CONFIG, configuration(spec, place));
     profile::add(layout, spec, place)
+}
+
+/// A setting that was asked for and is that of a front.
+fn of_front(spec: &Spec) -> Option<&'static str> {
+    let (settings, default) = (&spec.settings, Settings::default());
+    let all = [
+        ("tls", settings.tls),
+        ("gzip", settings.gzip),
+        ("access-log", settings.access_log),
+        ("port", settings.port != default.port),
+        ("workers", settings.workers != default.workers),
+        ("worker-connections", settings.worker_connections != default.worker_connections),
+        ("keepalive", settings.keepalive != default.keepalive),
+        ("keepalive-requests", settings.keepalive_requests.is_some()),
+        ("sendfile", settings.sendfile != default.sendfile),
+        ("backlog", settings.backlog != default.backlog),
+        ("socket=tcp", spec.extras.text("socket") == "tcp"),
+    ];
+    all.into_iter().find(|(_, is_asked)| *is_asked).map(|(name, _)| name)
 }
 
 /// A Unix socket lies in a folder that is closed to others. FastCGI knows no password, and who speaks it says which program
@@ -388,9 +405,29 @@ mod tests {
         let url = "fastcgi+unix:/tmp/plimsoll-state/run/php-fpm.sock:/tmp/plimsoll-state/www/index.php";
         assert!(matches!(&layout.endpoint, Some(Endpoint::FastCgi { url: found, .. }) if found == url));
         assert!(layout.services.len() == 1 && layout.body.is_some() && layout.status.is_empty());
-        let (spec, _) = of("php-fpm front=none tls=on");
-        let error = super::layout(&spec, &place).expect_err("no TLS").to_string();
-        assert_eq!(error, "tls needs front=nginx or front=apache");
+    }
+
+    #[test]
+    fn without_a_front_what_is_the_fronts_is_refused() {
+        for (asked, name) in [
+            ("tls=on", "tls"),
+            ("gzip=on", "gzip"),
+            ("access-log=on", "access-log"),
+            ("port=8080", "port"),
+            ("workers=2", "workers"),
+            ("worker-connections=64", "worker-connections"),
+            ("keepalive=off", "keepalive"),
+            ("keepalive-requests=9", "keepalive-requests"),
+            ("sendfile=off", "sendfile"),
+            ("backlog=8", "backlog"),
+            ("socket=tcp", "socket=tcp"),
+        ] {
+            let (spec, place) = of(&format!("php-fpm front=none {asked}"));
+            let error = layout(&spec, &place).expect_err(asked).to_string();
+            assert_eq!(error, format!("{name} needs front=nginx or front=apache"));
+        }
+        let (spec, _) = of("php-fpm front=none children=3 listen_backlog=8 file-size=10 path=/index.php root=/srv");
+        assert_eq!(of_front(&spec), None);
     }
 
     #[test]

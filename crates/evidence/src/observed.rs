@@ -10,9 +10,9 @@ mod tests;
 
 use kernel::KernelSum;
 use model::{
-    CpuShares, CpuTimes, GeneratorObserved, MachineObserved, NS_PER_S, Observed, ObservedSecond, OtherObserved,
-    OthersObserved, OthersUse, Sample, SamplerObserved, Sockets, SocketsObserved, StatusLook, ThreadObserved,
-    ThreadRun,
+    CpuShares, CpuTimes, GeneratorObserved, MachineCpu, MachineObserved, NS_PER_S, Observed, ObservedSecond,
+    OtherObserved, OthersObserved, OthersUse, Sample, SamplerObserved, Sockets, SocketsObserved, StatusLook,
+    ThreadObserved, ThreadRun,
 };
 use pools::PoolsSum;
 use series::SeriesSum;
@@ -58,8 +58,7 @@ pub(crate) struct ObservedSum {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 struct MachineSum {
-    total: CpuTimes,
-    cpus: Vec<CpuTimes>,
+    cpu: MachineCpu,
     busy_max: f64,
     steal_max: f64,
 }
@@ -121,8 +120,7 @@ impl ObservedSum {
         let is_long = length_ns >= SAMPLE_MIN_NS;
         if let Some(machine) = &sample.machine {
             let sum = self.machine.get_or_insert_default();
-            sum.total.add(&machine.total);
-            add_cpus(&mut sum.cpus, &machine.cpus);
+            sum.cpu.add(machine);
             let cpus = machine.cpus.len() as f64;
             second.machine_cores = Some(share(machine.total.busy_ns(), &machine.total) * cpus);
             second.steal_cores = Some(share(machine.total.steal_ns, &machine.total) * cpus);
@@ -214,8 +212,7 @@ impl ObservedSum {
     pub(crate) fn merge(&mut self, other: &Self) {
         if let Some(theirs) = &other.machine {
             let mine = self.machine.get_or_insert_default();
-            mine.total.add(&theirs.total);
-            add_cpus(&mut mine.cpus, &theirs.cpus);
+            mine.cpu.add(&theirs.cpu);
             mine.busy_max = mine.busy_max.max(theirs.busy_max);
             mine.steal_max = mine.steal_max.max(theirs.steal_max);
         }
@@ -297,18 +294,20 @@ impl ObservedSum {
 
 impl MachineSum {
     fn observed(&self) -> MachineObserved {
-        let of = |part_ns| share(part_ns, &self.total);
+        let MachineCpu { total, cpus, numbers } = &self.cpu;
+        let of = |part_ns| share(part_ns, total);
         MachineObserved {
-            cpus: self.cpus.len() as u32,
-            busy_mean: of(self.total.busy_ns()),
+            cpus: cpus.len() as u32,
+            busy_mean: of(total.busy_ns()),
             busy_max: self.busy_max,
-            user_mean: of(self.total.user_ns),
-            system_mean: of(self.total.system_ns),
-            softirq_mean: of(self.total.softirq_ns),
-            steal_mean: of(self.total.steal_ns),
+            user_mean: of(total.user_ns),
+            system_mean: of(total.system_ns),
+            softirq_mean: of(total.softirq_ns),
+            steal_mean: of(total.steal_ns),
             steal_max: self.steal_max,
-            cpu_busy_mean: self.cpus.iter().map(|cpu| share(cpu.busy_ns(), cpu)).collect(),
-            cpu_shares: self.cpus.iter().map(shares).collect(),
+            cpu_busy_mean: cpus.iter().map(|cpu| share(cpu.busy_ns(), cpu)).collect(),
+            cpu_shares: cpus.iter().map(shares).collect(),
+            cpu_numbers: numbers.clone(),
             accounted_share: None,
         }
     }
@@ -402,13 +401,6 @@ impl GeneratorSum {
             major_faults: self.major_faults,
         }
     }
-}
-
-fn add_cpus(sum: &mut Vec<CpuTimes>, more: &[CpuTimes]) {
-    if sum.len() < more.len() {
-        sum.resize(more.len(), CpuTimes::default());
-    }
-    sum.iter_mut().zip(more).for_each(|(cpu, other)| cpu.add(other));
 }
 
 fn add_run((sum, wall_ns): &mut (ThreadRun, u64), more: &ThreadRun, length_ns: u64) {

@@ -14,6 +14,7 @@ mod catalogue;
 mod check;
 mod compare;
 mod counts;
+mod cpu_numbers;
 mod disturbance;
 mod duet;
 mod effect;

@@ -1,6 +1,6 @@
 //! Machine, server and generator over the measured window: the `observed` object of a record.
 
-use crate::Figures;
+use crate::{Figures, cpu_numbers};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -87,15 +87,37 @@ pub struct MachineObserved {
     pub steal_mean: f64,
     /// Share taken by the hypervisor in the worst second.
     pub steal_max: f64,
-    /// Busy share of each CPU.
+    /// Busy share of each CPU that was online.
     pub cpu_busy_mean: Vec<f64>,
-    /// The shares of each CPU.
+    /// The shares of each of them.
     #[serde(default)]
     pub cpu_shares: Vec<CpuShares>,
+    /// Their numbers; empty where these are their positions, and in records from before they were kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cpu_numbers: Vec<u32>,
     /// CPU time of all processes that were seen, in parts of `busy_mean`. It is near 1, and above it by the interrupts
     /// where the kernel counts them for the process they interrupt too; null when not all were looked at.
     #[serde(default)]
     pub accounted_share: Option<f64>,
+}
+
+impl MachineObserved {
+    /// Busy share of the CPU with that number; none if it was offline.
+    #[must_use]
+    pub fn busy_of(&self, cpu: u32) -> Option<f64> {
+        self.cpu_busy_mean.get(cpu_numbers::position(&self.cpu_numbers, cpu)?).copied()
+    }
+
+    /// The shares of the CPU with that number; none if it was offline.
+    #[must_use]
+    pub fn shares_of(&self, cpu: u32) -> Option<&CpuShares> {
+        self.cpu_shares.get(cpu_numbers::position(&self.cpu_numbers, cpu)?)
+    }
+
+    /// The shares of each CPU with its number.
+    pub fn shares_by_number(&self) -> impl Iterator<Item = (u32, &CpuShares)> {
+        cpu_numbers::told(&self.cpu_numbers).zip(&self.cpu_shares)
+    }
 }
 
 /// Where the time of one CPU went; shares, 0 to 1.

@@ -1,6 +1,6 @@
 //! Sample of machine, server and generator: the difference to the one before.
 
-use crate::{Phase, SourceId};
+use crate::{Phase, SourceId, cpu_numbers};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -92,8 +92,39 @@ impl Sample {
 pub struct MachineCpu {
     /// All CPUs together.
     pub total: CpuTimes,
-    /// Each CPU.
+    /// Each CPU that is online.
     pub cpus: Vec<CpuTimes>,
+    /// Their numbers; empty where these are their positions, and in records from before they were kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub numbers: Vec<u32>,
+}
+
+impl MachineCpu {
+    /// Of CPUs by their numbers.
+    #[must_use]
+    pub fn new(total: CpuTimes, cpus: BTreeMap<u32, CpuTimes>) -> Self {
+        let (numbers, cpus): (Vec<u32>, Vec<CpuTimes>) = cpus.into_iter().unzip();
+        Self { total, cpus, numbers: cpu_numbers::kept(numbers) }
+    }
+
+    /// Each CPU with its number.
+    pub fn by_number(&self) -> impl Iterator<Item = (u32, &CpuTimes)> {
+        cpu_numbers::told(&self.numbers).zip(&self.cpus)
+    }
+
+    /// The CPU with that number; none if it is offline.
+    #[must_use]
+    pub fn cpu(&self, number: u32) -> Option<&CpuTimes> {
+        self.cpus.get(cpu_numbers::position(&self.numbers, number)?)
+    }
+
+    /// Adds `other`, each CPU to that with its number.
+    pub fn add(&mut self, other: &Self) {
+        let mut cpus: BTreeMap<u32, CpuTimes> = self.by_number().map(|(number, times)| (number, *times)).collect();
+        other.by_number().for_each(|(number, times)| cpus.entry(number).or_default().add(times));
+        self.total.add(&other.total);
+        *self = Self::new(self.total, cpus);
+    }
 }
 
 /// Where CPU time went; ns.
@@ -354,4 +385,36 @@ pub struct Wait {
     pub on: String,
     /// How many.
     pub samples: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cpus(idle: &[(u32, u64)]) -> MachineCpu {
+        let times = |idle_ns| CpuTimes { idle_ns, ..CpuTimes::default() };
+        MachineCpu::new(CpuTimes::default(), idle.iter().map(|(number, ns)| (*number, times(*ns))).collect())
+    }
+
+    fn idle(machine: &MachineCpu) -> Vec<(u32, u64)> {
+        machine.by_number().map(|(number, times)| (number, times.idle_ns)).collect()
+    }
+
+    #[test]
+    fn cpus_are_looked_up_and_added_by_number() {
+        let mut sum = cpus(&[(0, 1), (2, 2), (6, 3)]);
+        assert_eq!((sum.cpu(1), sum.cpu(6).map(|cpu| cpu.idle_ns)), (None, Some(3)));
+        sum.add(&cpus(&[(0, 10), (1, 20), (2, 30)]));
+        assert_eq!(idle(&sum), [(0, 11), (1, 20), (2, 32), (6, 3)]);
+    }
+
+    #[test]
+    fn numbers_that_are_the_places_are_left_out_as_in_records_of_old() {
+        let text = serde_json::to_string(&cpus(&[(0, 1), (1, 2)])).expect("JSON");
+        assert!(!text.contains("numbers"), "{text}");
+        let old: MachineCpu = serde_json::from_str(&text).expect("a machine");
+        assert_eq!((idle(&old), old.cpu(2)), (vec![(0, 1), (1, 2)], None));
+        let apart = cpus(&[(0, 1), (2, 2)]);
+        assert_eq!(serde_json::from_str::<MachineCpu>(&serde_json::to_string(&apart).expect("JSON")).ok(), Some(apart));
+    }
 }

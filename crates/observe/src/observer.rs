@@ -4,10 +4,11 @@
 //! The cost of each sample is measured and recorded.
 
 use crate::companion::Companion;
-use crate::disturbance::{DisturbanceSampler, LoadClock, Publish, Setup};
+use crate::disturbance::{DisturbanceSampler, LoadClock, Publish, Setup, Watched};
+use crate::files::Files;
 use crate::generator::Generator;
 use crate::group::Group;
-use crate::kernel::Kernel;
+use crate::kernel::{CpuGroup, Kernel};
 use crate::listener::Listener;
 use crate::listening::{Listening, Unfound};
 use crate::machine::Machine;
@@ -133,13 +134,12 @@ impl Observer {
         quota_at_begin_ns: Option<u64>,
         publish: Publish,
     ) -> std::io::Result<()> {
-        let pids = self.server_pids();
         let setup = Setup {
             client_cpus: self.generator.cpus().to_vec(),
             server_cpus: self.server_cpus(),
             load_threads: self.generator.threads().collect(),
             other_load_threads: self.generator.others().to_vec(),
-            pids,
+            watched: self.watched(),
             quota_at_begin_ns,
         };
         self.disturbance = Some(DisturbanceSampler::start(setup, clocks, clock, publish)?);
@@ -150,8 +150,12 @@ impl Observer {
     #[must_use]
     pub fn server_quota_ns(&self) -> Option<u64> {
         let pid = self.first_pid()?.to_string();
-        let figured = crate::kernel::cgroup(&crate::files::Files::below("/"), &pid).ok()?;
-        figured.gauges.get("cpu_quota_ns_per_s").copied()
+        CpuGroup::of(&Files::default(), &pid)?.quota_ns_per_s
+    }
+
+    /// The processes that are no strangers to the account.
+    fn watched(&self) -> Watched {
+        Watched { pids: self.server_pids(), server: self.first_pid() }
     }
 
     /// The processes whose workers are looked at.
@@ -276,7 +280,7 @@ impl Observer {
         let states = self.fetch_states(listening.as_ref(), &mut unavailable);
         let sockets = self.sample_sockets(listening.as_ref());
         if let Some(disturbance) = &self.disturbance {
-            disturbance.watch(self.server_pids());
+            disturbance.watch(self.watched());
         }
         Sample {
             source: SourceId::LOCAL,

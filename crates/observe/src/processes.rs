@@ -15,8 +15,10 @@ const EACH_SECOND_MAX: usize = 100;
 /// Samples that have all processes however many there are: a short load has no later ones.
 const COMPLETE_FIRST: u32 = 5;
 
-/// Longer than any file of a process or thread that is read here.
+/// Longer than most files of a process or thread that are read here.
 const SHORT_BYTES: usize = 4096;
+/// Longer than any: a process may be in 65,536 groups, of which `status` has the numbers.
+const LONG_MAX_BYTES: u64 = 1 << 20;
 
 /// The processes at the sample before.
 #[derive(Debug, Default)]
@@ -84,8 +86,22 @@ pub(crate) fn short(path: &str) -> Option<Vec<u8>> {
 
 /// The same with the reason when it cannot be read.
 pub(crate) fn read_short(path: &str) -> io::Result<Vec<u8>> {
+    first_part(&mut File::open(path)?)
+}
+
+/// A file of `/proc` that is short with most processes, to its end.
+pub(crate) fn long(path: &str) -> Option<Vec<u8>> {
+    let mut file = File::open(path).ok()?;
+    let mut text = first_part(&mut file).ok()?;
+    if text.len() == SHORT_BYTES {
+        file.take(LONG_MAX_BYTES).read_to_end(&mut text).ok()?;
+    }
+    Some(text)
+}
+
+fn first_part(file: &mut File) -> io::Result<Vec<u8>> {
     let mut text = vec![0; SHORT_BYTES];
-    let n = File::open(path)?.read(&mut text)?;
+    let n = file.read(&mut text)?;
     text.truncate(n);
     Ok(text)
 }
@@ -130,6 +146,17 @@ mod tests {
         assert!(!processes.sample(&BTreeSet::new(), true, None).has_begun(pid));
         child.kill().unwrap();
         child.wait().unwrap();
+    }
+
+    #[test]
+    fn a_status_with_very_many_groups_is_read_to_its_end() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let path = file.path().to_str().unwrap();
+        for text in ["Name:\tweb\n".to_owned(), format!("Groups:\t{}\nCpus_allowed_list:\t0-3\n", "4711 ".repeat(3000))]
+        {
+            std::fs::write(path, &text).unwrap();
+            assert!(long(path) == Some(text.into_bytes()), "not to its end");
+        }
     }
 
     #[test]

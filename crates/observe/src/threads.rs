@@ -1,7 +1,7 @@
 //! The threads of a set of processes: time on a CPU and waiting for one, and how often they stopped.
 
 use crate::machine::ticks_ns;
-use crate::processes::short;
+use crate::processes::{long, short};
 use model::{ServerThread, ThreadsUse};
 use procfs::process::{Schedstat, Stat, Status};
 use procfs::{FromBufRead, FromRead};
@@ -86,11 +86,16 @@ pub(crate) fn allowed_cpus(pids: &[i32]) -> Option<BTreeSet<u32>> {
     let mut cpus = BTreeSet::new();
     for (pid, tid) in pids.iter().flat_map(|pid| tids(*pid).map(move |tid| (*pid, tid))) {
         // A thread that has ended since it was listed runs nowhere.
-        let Some(text) = short(&format!("/proc/{pid}/task/{tid}/status")) else { continue };
-        let ranges = Status::from_buf_read(&text[..]).ok()?.cpus_allowed_list?;
+        let Some(text) = long(&format!("/proc/{pid}/task/{tid}/status")) else { continue };
+        let ranges = status(&text)?.cpus_allowed_list?;
         cpus.extend(ranges.iter().flat_map(|(first, last)| *first..=*last));
     }
     Some(cpus)
+}
+
+/// What a file `status` says. The name in it may be any bytes: the kernel cuts it within a letter too.
+fn status(text: &[u8]) -> Option<Status> {
+    Status::from_buf_read(String::from_utf8_lossy(text).as_bytes()).ok()
 }
 
 /// The threads of a process.
@@ -105,10 +110,11 @@ fn tids(pid: i32) -> impl Iterator<Item = i32> {
 }
 
 fn thread(pid: i32, tid: i32) -> Option<Seen> {
-    let text = |file: &str| short(&format!("/proc/{pid}/task/{tid}/{file}"));
-    let stat = Stat::from_read(&text("stat")?[..]).ok()?;
-    let status = Status::from_buf_read(&text("status")?[..]).ok()?;
-    let wait_ns = text("schedstat").and_then(|text| Schedstat::from_read(&text[..]).ok()).map(|times| times.run_delay);
+    let place = |file: &str| format!("/proc/{pid}/task/{tid}/{file}");
+    let stat = Stat::from_read(&short(&place("stat"))?[..]).ok()?;
+    let status = status(&long(&place("status"))?)?;
+    let wait_ns =
+        short(&place("schedstat")).and_then(|text| Schedstat::from_read(&text[..]).ok()).map(|times| times.run_delay);
     let totals = ServerThread {
         pid,
         tid,
@@ -154,6 +160,24 @@ mod tests {
         assert!(still.voluntary_switches <= 1, "{still:?}");
         drop(to_sleeper);
         sleeper.join().unwrap();
+    }
+
+    #[test]
+    fn a_thread_with_a_name_cut_in_a_letter_is_seen() {
+        let own = std::process::id().cast_signed();
+        let (to_named, for_named) = mpsc::channel::<()>();
+        let (to_us, for_us) = mpsc::channel();
+        let named = std::thread::spawn(move || {
+            rustix::thread::set_name(c"obs-\xd0\xbf\xd0").unwrap();
+            to_us.send(rustix::thread::gettid().as_raw_nonzero().get()).unwrap();
+            let _ = for_named.recv();
+        });
+        let tid = for_us.recv().unwrap();
+        let seen = thread(own, tid).expect("it is there");
+        assert!(allowed_cpus(&[own]).is_some_and(|cpus| !cpus.is_empty()));
+        assert_eq!(seen.totals.name, "obs-п\u{fffd}");
+        drop(to_named);
+        named.join().unwrap();
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Tests of the sums over samples.
 
 use super::*;
-use model::{GeneratorUse, KernelFigures, MachineCpu, Phase, PoolUse, ProcessUse, ServerUse, StatesUse, ThreadRun};
+use model::{GeneratorUse, KernelFigures, Phase, PoolUse, ProcessUse, ServerUse, StatesUse, ThreadRun};
 
 fn process(name: &str, count: u32, cpu_ms: u64, rss_bytes: u64) -> ProcessUse {
     ProcessUse { name: name.into(), count, cpu_ns: cpu_ms * 1_000_000, rss_bytes, ..ProcessUse::default() }
@@ -19,7 +19,7 @@ fn sample(length_ms: u64, busy_ms: u64, processes: Vec<ProcessUse>) -> Sample {
         phase: Phase::Measure,
         from_ns: 0,
         to_ns: ns(length_ms),
-        machine: Some(MachineCpu { total, cpus: vec![busy, idle] }),
+        machine: Some(MachineCpu { total, cpus: vec![busy, idle], ..MachineCpu::default() }),
         server: Some(ServerUse { processes, ended_unaccounted: 1, ended: BTreeMap::new(), threads: None }),
         generator: Some(GeneratorUse {
             cpu_ns: ns(300),
@@ -113,6 +113,27 @@ fn means_are_over_the_time_and_largest_are_of_long_samples() {
     assert!((pool.occupancy - 13.0 / 60.0).abs() < 1e-9 && (pool.occupancy_max - 0.4).abs() < 1e-9, "{pool:?}");
     assert_eq!(pool.samples, 60);
     assert_eq!(seen.pools_sampler.map(|sampler| sampler.looks), Some(30));
+}
+
+#[test]
+fn a_cpu_that_is_offline_moves_no_other() {
+    let mut samples = [sample(1000, 800, Vec::new()), sample(1000, 400, Vec::new())];
+    for sample in &mut samples {
+        sample.machine.as_mut().unwrap().numbers = vec![0, 2];
+    }
+    let all = sum(&[sample(1000, 600, Vec::new())]);
+    let mut apart = sum(&samples);
+    let machine = apart.observed(1.0).unwrap().machine.unwrap();
+    assert_eq!(
+        (machine.cpu_numbers.as_slice(), machine.busy_of(2), machine.busy_of(1)),
+        (&[0, 2][..], Some(0.0), None)
+    );
+    assert_eq!((machine.busy_of(0), machine.shares_of(2).map(|shares| shares.idle)), (Some(0.6), Some(1.0)));
+    // CPU 1 is switched on.
+    apart.merge(&all);
+    let machine = apart.observed(1.0).unwrap().machine.unwrap();
+    let of: Vec<_> = machine.shares_by_number().map(|(cpu, shares)| (cpu, shares.user)).collect();
+    assert_eq!((of, machine.cpus), (vec![(0, 0.6), (1, 0.0), (2, 0.0)], 3));
 }
 
 /// One thread answers for all workers of the pool: a chart of threads has it at 7 % where the pool is full.

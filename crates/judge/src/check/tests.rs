@@ -86,7 +86,7 @@ fn sample() -> Sample {
         phase: Phase::Measure,
         from_ns: 0,
         to_ns: NS_PER_S,
-        machine: Some(MachineCpu { total, cpus: vec![cpu; 2] }),
+        machine: Some(MachineCpu { total, cpus: vec![cpu; 2], ..MachineCpu::default() }),
         server: None,
         generator: None,
         sockets: None,
@@ -257,7 +257,7 @@ fn steal_and_other_programs_are_judged_by_their_rules() {
         let cpu = CpuTimes { steal_ns, idle_ns: NS_PER_S - steal_ns, ..CpuTimes::default() };
         let mut total = cpu;
         total.add(&cpu);
-        Some(MachineCpu { total, cpus: vec![cpu; 2] })
+        Some(MachineCpu { total, cpus: vec![cpu; 2], ..MachineCpu::default() })
     };
     for (per_mille, expected) in
         [(5, "EN-01 Fine"), (20, "EN-01 Warning"), (60, "EN-01 Warning"), (800, "EN-01 Invalid")]

@@ -157,11 +157,11 @@ impl<'a> LimiterInput<'a> {
     /// The CPUs that the server may use; none when it runs elsewhere.
     pub(super) fn server_cpus(&self) -> Option<Cpus> {
         let machine = self.observed()?.machine.as_ref().filter(|_| self.sees_server())?;
-        let of =
-            |cpu: &u32| Some((*machine.cpu_busy_mean.get(*cpu as usize)?, *machine.cpu_shares.get(*cpu as usize)?));
-        let all: Option<Vec<(f64, CpuShares)>> = self.allowed_cpus().iter().map(of).collect();
-        let (busy, shares, count) = match all.filter(|all| !all.is_empty()) {
-            Some(all) => {
+        // What is allowed and not there is offline, and no CPU to be had.
+        let of = |cpu: &u32| Some((machine.busy_of(*cpu)?, *machine.shares_of(*cpu)?));
+        let all: Vec<(f64, CpuShares)> = self.allowed_cpus().iter().filter_map(of).collect();
+        let (busy, shares, count) = match all.is_empty() {
+            false => {
                 let mean = |of: fn(&(f64, CpuShares)) -> f64| all.iter().map(of).sum::<f64>() / all.len() as f64;
                 let shares = CpuShares {
                     user: mean(|(_, cpu)| cpu.user),
@@ -172,7 +172,7 @@ impl<'a> LimiterInput<'a> {
                 };
                 (mean(|(busy, _)| *busy), shares, all.len() as f64)
             }
-            None => {
+            true => {
                 let (user, system, softirq) = (machine.user_mean, machine.system_mean, machine.softirq_mean);
                 let shares = CpuShares { user, system, softirq, steal: machine.steal_mean, ..CpuShares::default() };
                 (machine.busy_mean, shares, f64::from(machine.cpus).max(1.0))

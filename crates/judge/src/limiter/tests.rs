@@ -298,6 +298,28 @@ fn interrupts_on_one_cpu_are_one_core_too() {
         })
     };
     assert_eq!((with(0.1).as_str(), with(0.4).as_str()), ("single-thread-limited", NOT_SATURATED));
+    let mut apart = run();
+    let machine = seen(&mut apart).machine.as_mut().unwrap();
+    (machine.cpu_numbers, machine.cpu_shares[1].softirq) = (vec![0, 2, 4, 6], 0.93);
+    assert_eq!(of(&apart).resource, "interrupts of CPU 2");
+}
+
+/// Without SMT the CPUs of many machines are 0, 2, 4 and 6.
+#[test]
+fn a_cpu_that_is_offline_moves_no_other() {
+    let mut evidence = run();
+    evidence.plan.cpus = vec![4, 6];
+    let machine = seen(&mut evidence).machine.as_mut().unwrap();
+    (machine.cpu_numbers, machine.cpu_busy_mean) = (vec![0, 2, 4, 6], vec![0.96, 0.98, 0.3, 0.3]);
+    server(&mut evidence).cpu_cores = 1.9;
+    server(&mut evidence).processes[0].cpu_cores = 1.9;
+    // It may use CPU 1 as well, which is not there.
+    for cpus in [vec![0, 2], vec![0, 1, 2]] {
+        let limiter =
+            limiter_of_run(&evidence, &judge_run(&evidence), &LimiterContext { server_cpus: cpus, ..context() });
+        let says = "the 2 CPUs available to the server (of 4) are 97 % busy (";
+        assert!(limiter.says.starts_with(says), "{}", limiter.says);
+    }
 }
 
 /// Method 5.3, detector 5, from either source.

@@ -13,6 +13,7 @@ mod reading;
 mod sampler;
 mod taken;
 
+pub(crate) use reading::Watched;
 pub(crate) use sampler::DisturbanceSampler;
 pub(crate) use sampler::Setup;
 pub use sampler::{LoadClock, Publish};

@@ -1,10 +1,10 @@
 //! The figures of a moment: CPU times, and what the own threads and the server's processes had of them.
 
 use crate::files::Files;
-use crate::kernel;
+use crate::kernel::CpuGroup;
 use crate::machine::{Machine, ticks_ns};
 use crate::processes::short;
-use model::CpuTimes;
+use model::MachineCpu;
 use procfs::FromRead;
 use procfs::process::{Schedstat, Stat};
 use std::collections::BTreeMap;
@@ -16,9 +16,19 @@ const THREADS_MAX: i64 = 8;
 /// Quotas are looked for once in so many readings, and read each time where there is one.
 const QUOTA_EVERY: u64 = 10;
 
+/// The processes that are no strangers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Watched {
+    /// Of the server and of companions.
+    pub(crate) pids: Vec<i32>,
+    /// One of the server's; none while it has none.
+    pub(crate) server: Option<i32>,
+}
+
 /// What is read.
 #[derive(Debug)]
 pub(super) struct Reader {
+    files: Files,
     machine: Machine,
     /// Threads that carry the load.
     load_threads: Vec<i32>,
@@ -37,8 +47,7 @@ pub(super) struct Reader {
 pub(super) struct Reading {
     /// When, since the clock of the run started.
     pub(super) at_ns: u64,
-    /// By CPU.
-    pub(super) cpus: Vec<CpuTimes>,
+    pub(super) machine: MachineCpu,
     /// CPU time of the own process, without that of another load.
     pub(super) own_ns: u64,
     /// CPU time of the server's and companions' processes; none where there are too many.
@@ -57,12 +66,24 @@ pub(super) struct Reading {
 #[derive(Debug, Default)]
 struct QuotaReader {
     quota_ns: Option<u64>,
-    throttled_ns: Option<u64>,
+    seen: Option<Throttled>,
+}
+
+/// For how long a control group has been stopped.
+#[derive(Debug)]
+struct Throttled {
+    /// Its directory.
+    place: String,
+    /// In all.
+    ns: u64,
+    /// When that was seen first; ns.
+    since_ns: u64,
 }
 
 impl Reader {
     pub(super) fn new(load_threads: Vec<i32>, process_cpu_ns: fn() -> u64) -> Self {
         Self {
+            files: Files::default(),
             machine: Machine::default(),
             load_threads,
             elsewhere: Vec::new(),
@@ -80,24 +101,25 @@ impl Reader {
     }
 
     /// Reads everything, with totals in the place of growth where nothing was read before.
-    pub(super) fn read(&mut self, at_ns: u64, pids: &[i32], totals: &mut Totals) -> Reading {
+    pub(super) fn read(&mut self, at_ns: u64, watched: &Watched, totals: &mut Totals) -> Reading {
         let looks_for_quota = self.readings.is_multiple_of(QUOTA_EVERY);
         self.readings += 1;
-        let cpus = self.machine.sample().map(|machine| machine.cpus).unwrap_or_default();
+        let machine = self.machine.sample().unwrap_or_default();
         let own_ns = grown(&mut totals.own_ns, (self.process_cpu_ns)());
         let elsewhere = self.elsewhere.iter().filter_map(|tid| schedstat(&format!("/proc/self/task/{tid}")));
         let elsewhere_ns = grown(&mut totals.elsewhere_ns, elsewhere.map(|told| told.sum_exec_runtime).sum());
-        let server_ns = self.server(pids);
+        let server_ns = self.server(&watched.pids);
         let load = self.load_threads.iter().map(|tid| totals.load(*tid, schedstat(&format!("/proc/self/task/{tid}"))));
         let load = load.collect();
         let waited_ns = schedstat("/proc/thread-self").map_or(0, |told| told.run_delay);
-        let files = Files::below("/");
-        let client_throttled_ns = self.client_quota.read(&files, "self", looks_for_quota);
-        let first = pids.first().map(i32::to_string);
-        let server_throttled_ns = first.map_or(0, |pid| self.server_quota.read(&files, &pid, looks_for_quota));
+        let client_throttled_ns = self.client_quota.read(&self.files, "self", looks_for_quota, at_ns);
+        // A companion has quotas of its own.
+        let server = watched.server.map(|pid| pid.to_string());
+        let server_throttled_ns =
+            server.map_or(0, |pid| self.server_quota.read(&self.files, &pid, looks_for_quota, at_ns));
         Reading {
             at_ns,
-            cpus,
+            machine,
             own_ns: own_ns.saturating_sub(elsewhere_ns),
             server_ns,
             load,
@@ -146,14 +168,20 @@ impl Totals {
 
 impl QuotaReader {
     /// Time in which the group of process `of` was stopped since the reading before; ns.
-    fn read(&mut self, files: &Files, of: &str, looks_for_quota: bool) -> u64 {
+    fn read(&mut self, files: &Files, of: &str, looks_for_quota: bool, at_ns: u64) -> u64 {
         if !looks_for_quota && self.quota_ns.is_none() {
             return 0;
         }
-        let Ok(figured) = kernel::cgroup(files, of) else { return 0 };
-        self.quota_ns = figured.gauges.get("cpu_quota_ns_per_s").copied();
-        let throttled_ns = figured.counters.get("throttled_ns").copied().unwrap_or(0);
-        grown(&mut self.throttled_ns, throttled_ns)
+        let Some(group) = CpuGroup::of(files, of) else { return 0 };
+        self.quota_ns = group.quota_ns_per_s;
+        let ns = group.throttled_ns();
+        // What another group was stopped for is nothing that has happened now.
+        let before = self.seen.take().filter(|seen| seen.place == group.place);
+        let has_grown = before.as_ref().is_none_or(|before| before.ns != ns);
+        let since_ns = before.as_ref().filter(|_| !has_grown).map_or(at_ns, |before| before.since_ns);
+        self.seen = Some(Throttled { place: group.place, ns, since_ns });
+        // The kernel adds up the stops on each CPU, and tells them when they are over: all of them have been since the last.
+        before.map_or(0, |before| ns.saturating_sub(before.ns).min(at_ns.saturating_sub(before.since_ns)))
     }
 }
 
@@ -192,14 +220,15 @@ mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
     use std::sync::mpsc;
 
-    /// `/proc/stat` of two CPUs after so many slices of 100 ms, each half busy, of which `stolen` ticks of 10 ms went to others.
-    fn stat(slices: u64, stolen: [u64; 2]) -> String {
+    /// `/proc/stat` after so many slices of 100 ms, in which each CPU was half busy; of each its number and how many ticks of
+    /// 10 ms of it went to others.
+    fn stat(slices: u64, stolen: &[(u32, u64)]) -> String {
         let line = |name: &str, stolen: u64| {
             let (user, idle) = (5 * slices, 5 * slices - stolen);
             format!("{name} {user} 0 0 {idle} 0 0 0 {stolen} 0 0\n")
         };
-        let all = line("cpu ", stolen[0] + stolen[1]);
-        let each = line("cpu0", stolen[0]) + &line("cpu1", stolen[1]);
+        let all = line("cpu ", stolen.iter().map(|(_, ticks)| ticks).sum());
+        let each: String = stolen.iter().map(|(number, ticks)| line(&format!("cpu{number}"), *ticks)).collect();
         format!(
             "{all}{each}intr 0\nctxt 0\nbtime 1700000000\nprocesses 7\nprocs_running 1\nprocs_blocked 0\nsoftirq 0\n"
         )
@@ -225,10 +254,10 @@ mod tests {
         });
         let mut reader = Reader::new(Vec::new(), a_second_more).without(vec![its_number.recv().unwrap()]);
         let mut totals = Totals::default();
-        reader.read(0, &[], &mut totals);
+        reader.read(0, &Watched::default(), &mut totals);
         to_it.send(()).unwrap();
         its_number.recv().unwrap();
-        let own_ns = reader.read(1, &[], &mut totals).own_ns;
+        let own_ns = reader.read(1, &Watched::default(), &mut totals).own_ns;
         drop(to_it);
         other.join().unwrap();
         assert!(own_ns < NS_PER_S, "{own_ns}");
@@ -244,9 +273,10 @@ mod tests {
         let mut taking = Taking::new(places, 0);
         // Stolen so far: the server loses 30 ms in slice 2, the client 10 ms in slice 3 and 60 ms in slice 5.
         for (slices, stolen) in [[0, 0], [0, 0], [0, 0], [3, 0], [3, 1], [3, 1], [3, 7]].into_iter().enumerate() {
-            std::fs::write(&file, stat(20 + slices as u64, stolen)).unwrap();
+            std::fs::write(&file, stat(20 + slices as u64, &[(0, stolen[0]), (1, stolen[1])])).unwrap();
             // Of many processes it is not known what others used: this test's own are none of its business.
-            let reading = Reading { server_ns: None, ..reader.read(slices as u64 * SLICE_NS, &[], &mut totals) };
+            let reading = reader.read(slices as u64 * SLICE_NS, &Watched::default(), &mut totals);
+            let reading = Reading { server_ns: None, ..reading };
             if slices > 0 {
                 told.extend(taking.next(&reading, || 0));
             }
@@ -260,5 +290,63 @@ mod tests {
             (5, ms(Cause::ClientSteal, 60), true),
         ];
         assert_eq!(told, expected);
+    }
+
+    /// The server restarts while mariadbd, which is watched beside it, was stopped for two hours in its life.
+    #[test]
+    fn the_quota_of_a_companion_is_none_of_the_servers() {
+        let root = tempfile::tempdir().unwrap();
+        let put = |path: &str, text: &str| {
+            let place = root.path().join(path);
+            std::fs::create_dir_all(place.parent().unwrap()).unwrap();
+            std::fs::write(place, text).unwrap();
+        };
+        let group = |name: &str, max: &str, throttled_us: u64| {
+            put(&format!("sys/fs/cgroup/{name}/cpu.max"), max);
+            put(&format!("sys/fs/cgroup/{name}/cpu.stat"), &format!("throttled_usec {throttled_us}\n"));
+        };
+        put("sys/fs/cgroup/cgroup.procs", "");
+        for (pid, name) in [(7, "web"), (8, "db"), (9, "web")] {
+            put(&format!("proc/{pid}/cgroup"), &format!("0::/{name}\n"));
+        }
+        group("web", "50000 100000\n", 1_000);
+        group("db", "90000 100000\n", 7_200_000_000);
+        let mut reader = Reader { files: Files::below(root.path()), ..Reader::new(Vec::new(), || 0) };
+        let mut totals = Totals::default();
+        let mut slice = 0;
+        let mut read = |pids: &[i32], server| {
+            slice += 1;
+            let reading = reader.read(slice * SLICE_NS, &Watched { pids: pids.to_vec(), server }, &mut totals);
+            (reading.server_throttled_ns, reading.server_quota_ns)
+        };
+        let half = Some(NS_PER_S / 2);
+        assert_eq!(read(&[7, 8], Some(7)), (0, half));
+        assert_eq!(read(&[8], None), (0, half), "nobody is the server now");
+        group("web", "50000 100000\n", 21_000);
+        assert_eq!(read(&[9, 8], Some(9)), (20_000_000, half), "another process of the same group");
+        // Stopped on four CPUs at a time.
+        group("web", "50000 100000\n", 421_000);
+        assert_eq!(read(&[9, 8], Some(9)), (SLICE_NS, half));
+        put("proc/9/cgroup", "0::/db\n");
+        assert_eq!(read(&[9, 8], Some(9)), (0, Some(NS_PER_S * 9 / 10)), "of another group nothing was seen before");
+    }
+
+    /// Position 2 is CPU 3, and of CPU 3 by position nothing is known.
+    #[test]
+    fn a_cpu_that_is_offline_moves_no_other() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("stat");
+        for (number, cause) in [(2, Cause::ServerSteal), (3, Cause::ClientSteal)] {
+            let places = Places { client: vec![3], server: vec![2], threads: 1, quota_at_begin_ns: None };
+            let (mut taking, mut totals) = (Taking::new(places, 0), Totals::default());
+            let mut reader = Reader { machine: Machine::of_file(file.clone()), ..Reader::new(Vec::new(), || 0) };
+            std::fs::write(&file, stat(20, &[(0, 0), (2, 0), (3, 0)])).unwrap();
+            reader.read(0, &Watched::default(), &mut totals);
+            let stolen: Vec<(u32, u64)> = [0, 2, 3].map(|cpu| (cpu, if cpu == number { 6 } else { 0 })).into();
+            std::fs::write(&file, stat(21, &stolen)).unwrap();
+            let reading = reader.read(SLICE_NS, &Watched::default(), &mut totals);
+            let told = taking.next(&Reading { server_ns: None, ..reading }, || 0);
+            assert_eq!(told[0].taken_ns, [(cause, 60_000_000)].into(), "{told:?}");
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! The thread that keeps the account: a reading shortly after the end of each slice.
 
 use super::foreign::Foreign;
-use super::reading::{Reader, Totals};
+use super::reading::{Reader, Totals, Watched};
 use super::taken::{Places, Taking};
 use crate::states::Clocks;
 use model::{NS_PER_S, SLICE_NS, SliceAccount};
@@ -33,8 +33,7 @@ pub(crate) struct Setup {
     pub(crate) load_threads: Vec<i32>,
     /// Of the load that runs at the same time, on other CPUs: what they use is none of this account's business.
     pub(crate) other_load_threads: Vec<i32>,
-    /// Processes of the server and of companions.
-    pub(crate) pids: Vec<i32>,
+    pub(crate) watched: Watched,
     /// The server's quota before the first load.
     pub(crate) quota_at_begin_ns: Option<u64>,
 }
@@ -55,14 +54,14 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct Orders {
-    pids: Vec<i32>,
+    watched: Watched,
     ended: bool,
 }
 
 impl DisturbanceSampler {
     /// Begins with the slice in which the load's clock is once it has started.
     pub(crate) fn start(setup: Setup, clocks: Clocks, clock: LoadClock, publish: Publish) -> io::Result<Self> {
-        let orders = Mutex::new(Orders { pids: setup.pids.clone(), ended: false });
+        let orders = Mutex::new(Orders { watched: setup.watched.clone(), ended: false });
         let shared = Arc::new(Shared { orders, ..Shared::default() });
         let theirs = Arc::clone(&shared);
         let keep = move || keep_account(&theirs, &setup, clocks, &clock, publish);
@@ -70,9 +69,9 @@ impl DisturbanceSampler {
         Ok(Self { shared, thread: Some(thread) })
     }
 
-    /// From now on these are the processes of the server and of companions.
-    pub(crate) fn watch(&self, pids: Vec<i32>) {
-        hold(&self.shared.orders).pids = pids;
+    /// From now on these are no strangers.
+    pub(crate) fn watch(&self, watched: Watched) {
+        hold(&self.shared.orders).watched = watched;
     }
 }
 
@@ -98,26 +97,26 @@ fn keep_account(shared: &Shared, setup: &Setup, clocks: Clocks, clock: &LoadCloc
         quota_at_begin_ns: setup.quota_at_begin_ns,
     };
     let mut taking = Taking::new(places, model::slice_of(first_ns));
-    reader.read(first_ns, &setup.pids, &mut totals);
-    foreign.used_ns(&setup.pids);
+    reader.read(first_ns, &setup.watched, &mut totals);
+    foreign.used_ns(&setup.watched.pids);
     let mut slices = 0;
     loop {
         let due_ns = (taking.until() + 1) * SLICE_NS + AFTER_NS;
-        let Some(pids) = shared.wait(Duration::from_nanos(due_ns.saturating_sub(now_ns()))) else { return };
+        let Some(watched) = shared.wait(Duration::from_nanos(due_ns.saturating_sub(now_ns()))) else { return };
         let at_ns = now_ns();
         if at_ns < due_ns - AFTER_NS {
             continue;
         }
-        let reading = reader.read(at_ns, &pids, &mut totals);
+        let reading = reader.read(at_ns, &watched, &mut totals);
         let mut is_asked = false;
         let accounts = taking.next(&reading, || {
             is_asked = true;
-            foreign.used_ns(&pids)
+            foreign.used_ns(&watched.pids)
         });
         publish(&accounts, taking.until());
         slices += 1;
         if !is_asked && slices % FOREIGN_EVERY == 0 {
-            foreign.used_ns(&pids);
+            foreign.used_ns(&watched.pids);
         }
     }
 }
@@ -134,11 +133,11 @@ impl Shared {
     }
 
     /// Waits that long; the processes of now, and none at the end.
-    fn wait(&self, time: Duration) -> Option<Vec<i32>> {
+    fn wait(&self, time: Duration) -> Option<Watched> {
         let orders = hold(&self.orders);
         let waited = self.ended.wait_timeout_while(orders, time, |orders| !orders.ended);
         let (orders, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        (!orders.ended).then(|| orders.pids.clone())
+        (!orders.ended).then(|| orders.watched.clone())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::reading::Reading;
 use model::{Cause, CpuTimes, SLICE_NS, SliceAccount};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A reading that comes so much later than its slice ends, without having waited for a CPU, comes from a process that was
 /// stopped, or from a machine that was.
@@ -70,7 +70,7 @@ impl Taking {
         let used_ns = self.used_by_others(reading);
         if used_ns >= Cause::OtherPrograms.threshold_ns() {
             let used_ns = used_ns.min(foreign_ns());
-            all.spread(Cause::OtherPrograms, from, until, (used_ns / self.crowd()).min(span * SLICE_NS));
+            all.spread(Cause::OtherPrograms, from, until, (used_ns / self.crowd(reading)).min(span * SLICE_NS));
             all.others_ns = used_ns / span;
         }
         if self.has_client_own_cpus() {
@@ -95,9 +95,7 @@ impl Taking {
     fn used_by_others(&mut self, reading: &Reading) -> u64 {
         let span_ns = reading.at_ns.saturating_sub(std::mem::replace(&mut self.read_ns, reading.at_ns));
         let Some(server_ns) = reading.server_ns else { return 0 };
-        let cpus = self.cpus();
-        let busy = cpus.iter().filter_map(|cpu| reading.cpus.get(*cpu as usize)).map(|cpu| programs_ns(cpu, span_ns));
-        let busy_ns: u64 = busy.sum();
+        let busy_ns: u64 = self.cpus(reading).iter().map(|cpu| programs_ns(cpu, span_ns)).sum();
         let before_ns = self.unexplained_ns[STEADY - 1];
         let now_ns = before_ns + busy_ns.cast_signed() - (reading.own_ns + server_ns).cast_signed();
         let most_ns = self.unexplained_ns.into_iter().max().unwrap_or(before_ns);
@@ -106,17 +104,15 @@ impl Taking {
         (now_ns - most_ns).max(0).cast_unsigned()
     }
 
-    /// The CPUs of either.
-    fn cpus(&self) -> Vec<u32> {
-        let mut all = [&self.places.client[..], &self.places.server].concat();
-        all.sort_unstable();
-        all.dedup();
-        all
+    /// The CPUs of either that are online: a process may often use others too.
+    fn cpus<'a>(&self, reading: &'a Reading) -> Vec<&'a CpuTimes> {
+        let either: BTreeSet<u32> = self.places.client.iter().chain(&self.places.server).copied().collect();
+        either.into_iter().filter_map(|cpu| reading.machine.cpu(cpu)).collect()
     }
 
     /// By how much more CPU time others have to use on many CPUs to be in the way.
-    fn crowd(&self) -> u64 {
-        (self.cpus().len() as u64 / FEW_CPUS).max(1)
+    fn crowd(&self, reading: &Reading) -> u64 {
+        (self.cpus(reading).len() as u64 / FEW_CPUS).max(1)
     }
 
     /// True if a load thread that waits does so for somebody from outside.
@@ -134,7 +130,7 @@ const fn programs_ns(cpu: &CpuTimes, span_ns: u64) -> u64 {
 
 /// Steal of the CPU that lost most; ns.
 fn steal_ns(reading: &Reading, cpus: &[u32]) -> u64 {
-    cpus.iter().filter_map(|cpu| reading.cpus.get(*cpu as usize)).map(|cpu| cpu.steal_ns).max().unwrap_or(0)
+    cpus.iter().filter_map(|cpu| reading.machine.cpu(*cpu)).map(|cpu| cpu.steal_ns).max().unwrap_or(0)
 }
 
 /// Accounts by slice while they are put together.
@@ -184,6 +180,7 @@ impl Slices {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::MachineCpu;
 
     const MS: u64 = 1_000_000;
 
@@ -197,7 +194,7 @@ mod tests {
             busy_ms.map(|ms| CpuTimes { user_ns: ms * MS, idle_ns: (100 - ms.min(100)) * MS, ..CpuTimes::default() });
         Reading {
             at_ns: (slice + 1) * SLICE_NS + 300_000,
-            cpus: cpus.to_vec(),
+            machine: MachineCpu { cpus: cpus.to_vec(), ..MachineCpu::default() },
             own_ns: 20 * MS,
             server_ns: Some(30 * MS),
             load: vec![(0, 50)],
@@ -217,9 +214,9 @@ mod tests {
         let mut taking = taking();
         assert_eq!(taking.next(&reading(0, [30, 20]), || panic!("nobody is missing")), []);
         let mut stolen = reading(1, [30, 20]);
-        stolen.cpus[0].steal_ns = 30 * MS;
+        stolen.machine.cpus[0].steal_ns = 30 * MS;
         assert_eq!(told(&taking.next(&stolen, || 0)), [(1, Cause::ServerSteal, 30)]);
-        stolen.cpus.swap(0, 1);
+        stolen.machine.cpus.swap(0, 1);
         stolen.at_ns += SLICE_NS;
         assert_eq!(told(&taking.next(&stolen, || 0)), [(2, Cause::ClientSteal, 30)]);
         assert_eq!(taking.until(), 3);
@@ -245,7 +242,11 @@ mod tests {
         let places = Places { client: (0..4).collect(), server: (4..8).collect(), threads: 4, ..Places::default() };
         let mut taking = Taking::new(places, 0);
         let busy = CpuTimes { user_ns: 100 * MS, ..CpuTimes::default() };
-        let all_busy = |slice| Reading { cpus: vec![busy; 8], load: Vec::new(), ..reading(slice, [0, 0]) };
+        let all_busy = |slice| Reading {
+            machine: MachineCpu { cpus: vec![busy; 8], ..MachineCpu::default() },
+            load: Vec::new(),
+            ..reading(slice, [0, 0])
+        };
         // Of 800 ms the measurement itself used 50.
         let accounts = taking.next(&all_busy(0), || 1000 * MS);
         assert_eq!(
@@ -258,6 +259,15 @@ mod tests {
         assert_eq!((told(&fewer), fewer[0].others_ns), (vec![(1, Cause::OtherPrograms, 100)], Some(400 * MS)));
         let few = taking.next(&all_busy(2), || 100 * MS);
         assert_eq!(told(&few), [], "on eight CPUs nobody is in the way");
+    }
+
+    #[test]
+    fn cpus_that_are_offline_are_no_room_for_others() {
+        let places = Places { client: vec![6], server: (0..6).chain(8..40).collect(), threads: 1, ..Places::default() };
+        let mut taking = Taking::new(places, 0);
+        let mut others = reading(0, [90, 20]);
+        others.machine.numbers = vec![4, 6];
+        assert_eq!(told(&taking.next(&others, || 70 * MS)), [(0, Cause::OtherPrograms, 60)]);
     }
 
     #[test]

@@ -99,6 +99,7 @@ fn stamp(path: &Path) -> Option<Stamp> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::fs::{CWD, Mode, mkfifoat};
 
     /// Its stamp changes with a link to it, and its hash is not taken.
     #[test]
@@ -170,6 +171,31 @@ mod tests {
         std::fs::remove_file(place("web")).unwrap();
         let gone = taken.changes();
         assert!(gone.iter().any(|change| change.name == HASH && change.after.is_empty()), "{gone:?}");
+    }
+
+    #[test]
+    fn a_file_that_has_become_a_pipe_or_a_device_holds_up_no_end() {
+        let directory = tempfile::tempdir().unwrap();
+        let place = |name: &str| directory.path().join(name);
+        let mut facts = Facts::new();
+        for name in ["web", "pipe.conf", "zero.conf"] {
+            std::fs::write(place(name), "1").unwrap();
+            let hash = hash(&place(name), CONFIG_MAX_BYTES).unwrap();
+            facts.insert(format!("{COMMAND_FILE}{}", place(name).display()), hash);
+        }
+        facts.insert(PATH.into(), place("web").display().to_string());
+        facts.insert(HASH.into(), hash_of_program(&place("web")));
+        let mut fingerprint = of_machine(&Files::default());
+        fingerprint.facts.insert(format!("{PROGRAM}web"), facts);
+        let taken = TakenFingerprint::new(fingerprint);
+        let replace = |name: &str| std::fs::remove_file(place(name)).map(|()| place(name)).unwrap();
+        for pipe in ["web", "pipe.conf"] {
+            mkfifoat(CWD, replace(pipe), Mode::RUSR).unwrap();
+        }
+        std::os::unix::fs::symlink("/dev/zero", replace("zero.conf")).unwrap();
+        let after: Vec<_> = taken.changes().into_iter().map(|change| change.after).collect();
+        assert_eq!(after.len(), 4, "{after:?}");
+        assert!(after.iter().all(|hash| hash.is_empty() || hash.starts_with("not read")), "{after:?}");
     }
 
     #[test]

@@ -3,10 +3,12 @@
 use super::{Facts, PROGRAM};
 use crate::files::Files;
 use model::{Redacted, known_program};
+use rustix::fs::{FileType, Mode, OFlags, fstat, open};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
 /// Read at once.
@@ -27,6 +29,8 @@ pub(super) const CONFIG_MAX_BYTES: u64 = 1 << 20;
 const CONFIG_FILES_MAX: usize = 500;
 /// Words of a command line that are kept.
 const WORDS_MAX: usize = 64;
+/// Where each process finds files of its own.
+const OF_EACH_PROCESS: [&str; 2] = ["/dev", "/proc"];
 /// Where packages have their programs.
 const PACKAGED: [&str; 5] = ["/usr/", "/bin/", "/sbin/", "/lib", "/opt/"];
 /// A section for each program that one of the processes runs.
@@ -67,7 +71,9 @@ fn command(line: &str) -> String {
 /// The files that the command line names, or else those in the usual place, with a hash of each or of all.
 fn configuration(cwd: &Path, exe: &Path, name: &str, words: &[&str]) -> Facts {
     let named = words.iter().map(|word| cwd.join(word.rsplit_once('=').map_or(*word, |(_, value)| value)));
-    let named = named.filter(|path| path.is_file() && path != exe);
+    // Those of a process of its own are others here, such as /dev/stdout.
+    let is_own = |path: &Path| OF_EACH_PROCESS.iter().any(|place| path.starts_with(place));
+    let named = named.filter(|path| !is_own(path) && path.is_file() && path != exe);
     let facts: Facts = named
         .filter_map(|path| Some((format!("{COMMAND_FILE}{}", path.display()), hash(&path, CONFIG_MAX_BYTES)?)))
         .collect();
@@ -118,20 +124,31 @@ pub(super) fn hash_of_program(path: &Path) -> String {
     hash(path, PROGRAM_MAX_BYTES).unwrap_or_else(unread)
 }
 
-/// SHA-256 of a file; none when it cannot be read or is too large.
+/// SHA-256 of a file; none when it cannot be read, is no regular file or is too large.
 pub(super) fn hash(path: &Path, max_bytes: u64) -> Option<String> {
-    if std::fs::metadata(path).ok()?.len() > max_bytes {
+    let file = open_regular(path)?;
+    if file.metadata().ok()?.len() > max_bytes {
         return None;
     }
-    let mut file = File::open(path).ok()?;
+    // It may grow meanwhile.
+    let mut file = file.take(max_bytes.saturating_add(1));
     // In pieces: a whole program in memory would be most of what a load needs.
     let (mut digest, mut piece) = (Sha256::new(), [0; PIECE_BYTES]);
     loop {
         match file.read(&mut piece).ok()? {
+            0 if file.limit() == 0 => return None,
             0 => return Some(hex(&digest.finalize())),
             length => digest.update(&piece[..length]),
         }
     }
+}
+
+/// Opens a regular file. What a server can put in its place, such as a pipe that nobody writes to or a device without an end,
+/// is not opened at all.
+fn open_regular(path: &Path) -> Option<File> {
+    let found = open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;
+    let is_regular = FileType::from_raw_mode(fstat(&found).ok()?.st_mode) == FileType::RegularFile;
+    is_regular.then(|| File::open(format!("/proc/self/fd/{}", found.as_raw_fd())).ok()).flatten()
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -190,6 +207,15 @@ mod tests {
         assert!(facts["command"].ends_with("--password=<redacted> --config=server.conf"), "{facts:?}");
         let file = format!("file {}", directory.path().canonicalize().unwrap().join("server.conf").display());
         assert_eq!(facts[&file], hex(&Sha256::digest("workers 4\n")));
+    }
+
+    /// Where plimsoll's own output goes to a file, that is what `/dev/stdout` is to it.
+    #[test]
+    fn what_each_process_has_of_its_own_is_no_configuration() {
+        let exe = Path::new("/usr/sbin/web");
+        let named = |words: &[&str]| configuration(Path::new("/proc/self"), exe, "web", words).len();
+        assert_eq!(named(&["--log=/dev/stdout", "/proc/self/status", "status"]), 0);
+        assert_eq!(named(&["/etc/passwd"]), 1);
     }
 
     #[test]

@@ -2,25 +2,54 @@
 
 use super::Figured;
 use crate::files::{Files, Missing};
+use std::collections::BTreeMap;
 
 const MOUNT: &str = "/sys/fs/cgroup";
 /// Limits of version 1 that mean none: the largest number of whole pages.
 const UNLIMITED_BYTES: u64 = 1 << 62;
 const NS_PER_US: u64 = 1000;
+/// Name of the counter of the time in which a group was stopped.
+const THROTTLED: &str = "throttled_ns";
+
+/// The group whose quota holds for a process, or its own where none has a quota.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CpuGroup {
+    /// Its directory.
+    pub(crate) place: String,
+    /// CPU time that it may use each second; none without a quota.
+    pub(crate) quota_ns_per_s: Option<u64>,
+    counters: BTreeMap<String, u64>,
+}
+
+impl CpuGroup {
+    /// That of process `of`: a number, or `self`. None where it is not known.
+    pub(crate) fn of(files: &Files, of: &str) -> Option<Self> {
+        Self::among(files, &files.text(&format!("/proc/{of}/cgroup")).ok()?)
+    }
+
+    /// Time for which it was stopped since it is there; ns.
+    pub(crate) fn throttled_ns(&self) -> u64 {
+        self.counters.get(THROTTLED).copied().unwrap_or(0)
+    }
+
+    fn among(files: &Files, groups: &str) -> Option<Self> {
+        let places = places(files, groups, "cpu")?;
+        // A quota of a group holds for all below it: the tightest is told, with the stops it has caused.
+        let quotas = places.iter().filter_map(|place| Some((quota(files, place)?, place)));
+        let tightest = quotas.min_by_key(|(ns_per_s, _)| *ns_per_s);
+        let place = tightest.map(|(_, place)| place).or_else(|| places.first())?;
+        let (quota_ns_per_s, counters) = (tightest.map(|(ns_per_s, _)| ns_per_s), throttled(files, place));
+        Some(Self { place: place.clone(), quota_ns_per_s, counters })
+    }
+}
 
 /// The quota and memory of the groups of a process. `of` is a process number, or `self`.
 pub(crate) fn cgroup(files: &Files, of: &str) -> Result<Figured, Missing> {
     let groups = files.text(&format!("/proc/{of}/cgroup"))?;
     let mut figured = Figured::default();
-    if let Some(places) = places(files, &groups, "cpu") {
-        // A quota of a group holds for all below it: the tightest is told, with the stops it has caused.
-        let quotas = places.iter().filter_map(|place| Some((quota(files, place)?, place)));
-        let tightest = quotas.min_by_key(|(ns_per_s, _)| *ns_per_s);
-        if let Some((ns_per_s, _)) = tightest {
-            figured.gauges.insert("cpu_quota_ns_per_s".into(), ns_per_s);
-        }
-        let place = tightest.map(|(_, place)| place).or_else(|| places.first());
-        figured.counters = place.map(|place| throttled(files, place)).unwrap_or_default();
+    if let Some(group) = CpuGroup::among(files, &groups) {
+        figured.gauges.extend(group.quota_ns_per_s.map(|ns_per_s| ("cpu_quota_ns_per_s".to_owned(), ns_per_s)));
+        figured.counters = group.counters;
     }
     if let Some(place) = places(files, &groups, "memory").and_then(|places| places.into_iter().next()) {
         let first = |names: [&str; 2]| names.iter().find_map(|name| files.number(&format!("{place}/{name}")).ok());
@@ -83,7 +112,7 @@ fn quota(files: &Files, place: &str) -> Option<u64> {
 }
 
 /// How often, and for how long, a group was stopped because its quota was used up.
-fn throttled(files: &Files, place: &str) -> std::collections::BTreeMap<String, u64> {
+fn throttled(files: &Files, place: &str) -> BTreeMap<String, u64> {
     let text = files.text(&format!("{place}/cpu.stat")).unwrap_or_default();
     let known = text.lines().filter_map(|line| {
         let (name, n) = line.split_once(' ')?;
@@ -91,8 +120,8 @@ fn throttled(files: &Files, place: &str) -> std::collections::BTreeMap<String, u
         match name {
             "nr_periods" => Some(("periods", n)),
             "nr_throttled" => Some(("throttled_periods", n)),
-            "throttled_usec" => Some(("throttled_ns", n * NS_PER_US)),
-            "throttled_time" => Some(("throttled_ns", n)),
+            "throttled_usec" => Some((THROTTLED, n * NS_PER_US)),
+            "throttled_time" => Some((THROTTLED, n)),
             _ => None,
         }
     });

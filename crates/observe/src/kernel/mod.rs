@@ -10,9 +10,10 @@ mod network;
 mod power;
 mod pressure;
 
-pub(crate) use cgroup::cgroup;
+pub(crate) use cgroup::CpuGroup;
 
 use crate::files::{Files, Missing};
+use cgroup::cgroup;
 use model::{Figures, KernelFigures};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;

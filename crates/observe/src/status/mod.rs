@@ -12,6 +12,9 @@ pub use mysql::{MYSQL_ASKED, read_mysql};
 
 use model::ServerStatus;
 
+/// The largest count of any server. Of figures beyond it even differences may be no numbers.
+const FIGURE_MAX: f64 = u64::MAX as f64;
+
 /// Reads the status page of a server that plimsoll knows.
 ///
 /// # Errors
@@ -39,7 +42,9 @@ fn figures(text: &str, known: &[(&str, &'static str)]) -> Vec<(&'static str, f64
 }
 
 fn status(server: &str, figures: Vec<(&'static str, f64)>) -> Option<ServerStatus> {
-    let figures = figures.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    // Rust reads `nan` and `1e999` as numbers, which JSON has no way to write.
+    let known = figures.into_iter().filter(|(_, value)| value.abs() <= FIGURE_MAX);
+    let figures = known.map(|(name, value)| (name.to_owned(), value)).collect();
     Some(ServerStatus { server: server.to_owned(), figures })
 }
 
@@ -104,6 +109,25 @@ mod tests {
         let pool = page.replace("4}", r#"4,"pool":{"workers":5,"busy":5,"waiting":15}}"#);
         assert_eq!((of(&pool, "pool_workers"), of(&pool, "pool_waiting")), (Some(5.0), Some(15.0)));
         assert_eq!(read(&pool).expect("a status page").server, "target");
+    }
+
+    #[test]
+    fn what_is_no_finite_number_is_no_figure() {
+        for value in ["nan", "-NaN", "inf", "-infinity", "1e999", "-1e300"] {
+            let apache = read(&format!("BusyWorkers: {value}\nIdleWorkers: 3\n")).expect("a status page");
+            let page = format!(
+                "Active connections: {value} \nserver accepts handled requests\n {value} 67 {value} \n\
+                 Reading: {value} Writing: 62 Waiting: 2 \n"
+            );
+            let nginx = read(&page).expect("a status page");
+            let rows = [("Threads_running", value), ("Questions", "17")];
+            let mysql = read_mysql(&rows).expect("counters");
+            for found in [&apache, &nginx, &mysql] {
+                let text = serde_json::to_string(found).expect("JSON");
+                assert_eq!(serde_json::from_str::<ServerStatus>(&text).ok().as_ref(), Some(found), "{text}");
+            }
+            assert_eq!((apache.figures.len(), nginx.figures.len(), mysql.figures.len()), (1, 3, 1), "{value}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Reads what servers say of themselves, once a second, beside the load: status pages and counters of databases.
 //!
-//! Each has a thread of its own: one that hangs must not delay the ticks, nor the others.
+//! Each has a thread of its own: one that hangs must not delay the ticks, nor the others, nor the end.
 
 mod ask;
 mod lookup;
@@ -14,6 +14,7 @@ use ask::Asker;
 use clock::{Clock, monotonic_ns};
 use model::{Event, Phase, StatusLook, Tick};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -27,6 +28,8 @@ const AGAIN: Duration = Duration::from_millis(150);
 const FIRST_PATIENCE: Duration = Duration::from_millis(250);
 /// Questions after the load, while connections are still being closed.
 const LAST_TRIES: usize = 3;
+/// How long the end waits for last answers: one that hangs says so within its deadlines, and one that trickles never.
+const LAST_PATIENCE: Duration = Duration::from_secs(5);
 /// How often a thread looks whether it is still wanted.
 const LOOK_UP: Duration = Duration::from_millis(50);
 
@@ -79,12 +82,15 @@ impl StatusPages {
         (!looks.is_empty()).then_some(Event::Status { at_ns, phase, looks })
     }
 
-    /// Waits for the last answers.
+    /// Waits for the last answers. Threads that still wait for one then end with the program.
     fn finish(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
+        let begin_ns = monotonic_ns();
+        let is_over = || u128::from(monotonic_ns() - begin_ns) > LAST_PATIENCE.as_nanos();
         for thread in self.threads.drain(..) {
-            // One that has panicked has nothing more to say.
-            let _ = thread.join();
+            while !thread.is_finished() && !is_over() {
+                std::thread::sleep(LOOK_UP / 10);
+            }
         }
     }
 
@@ -141,6 +147,51 @@ fn look(asker: &mut Asker, source: &Source, clock: &OnceLock<Clock>) -> StatusLo
 
 /// What each says when it is asked once, without a load.
 pub(crate) fn ask_once(sources: &[Source]) -> Vec<StatusLook> {
-    let never = OnceLock::new();
-    sources.iter().map(|source| look(&mut Asker::new(source), source, &never)).collect()
+    let once = |source: &Source| {
+        let (tell, told) = channel();
+        let asked = source.clone();
+        std::thread::spawn(move || tell.send(look(&mut Asker::new(&asked), &asked, &OnceLock::new())));
+        told.recv_timeout(LAST_PATIENCE).unwrap_or_else(|_| StatusLook {
+            url: source.url.to_string(),
+            status: None,
+            reason: Some("its answer has no end".to_owned()),
+            at_ns: None,
+            took_ns: LAST_PATIENCE.as_nanos() as u64,
+        })
+    };
+    sources.iter().map(once).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::os::unix::net::UnixListener;
+
+    /// The load is over, and its end waits for what they say.
+    #[test]
+    fn a_database_that_trickles_holds_up_no_end() {
+        let folder = tempfile::tempdir().unwrap();
+        // Each begins an answer, and sends a byte of it in less time than any wait.
+        let begins: [(&str, &[u8]); 2] = [("redis", b"$100000000\r\n"), ("mysql", b"\xff\xff\x0f\x00")];
+        let sources = begins.map(|(scheme, begin)| {
+            let path = folder.path().join(scheme);
+            let listener = UnixListener::bind(&path).unwrap();
+            std::thread::spawn(move || {
+                for mut client in listener.incoming().flatten() {
+                    let _ = client.write_all(begin);
+                    while client.write_all(b"x").is_ok() {
+                        std::thread::sleep(Duration::from_millis(10));
+                    }
+                }
+            });
+            Source::parse(&format!("{scheme}+unix://{}", path.display())).unwrap()
+        });
+        let mut pages = StatusPages::watch(sources.iter(), &Arc::new(OnceLock::new()));
+        // It ends; without a limit it never would.
+        pages.finish();
+        assert!(pages.threads.is_empty() && pages.fresh().iter().all(|look| look.status.is_none()));
+        let looks = ask_once(&sources);
+        assert!(looks.len() == 2 && looks.iter().all(|look| look.reason.is_some()), "{looks:?}");
+    }
 }

@@ -120,7 +120,7 @@ fn group(target: &str, sample: &mut Sample) -> Option<GroupObservation> {
     let ServerUse { processes, ended_unaccounted, threads, .. } = sample.companions.remove(target)?;
     let length_ns = |from_ns: u64| (sample.to_ns - from_ns).max(1) as f64;
     let cpu_ns = processes.iter().map(|process| process.cpu_ns).sum();
-    let waited = threads.map(|used| {
+    let waited = threads.filter(|used| !used.threads.is_empty()).map(|used| {
         let ns: Option<u64> = used.threads.iter().map(|thread| thread.wait_ns).sum();
         ns.map(|ns| ns as f64 / length_ns(used.from_ns))
     });
@@ -158,4 +158,23 @@ fn summary(total: &Total, style: &Style) -> String {
     let cost = sum.look_cpu_ns as f64 / total.looks().max(1) as f64;
     text.push_str(&format!("{:<13}{} of CPU a look\n", "cost", human::time(cost)));
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{ServerThread, ThreadsUse};
+
+    /// Of very many threads a look in several has none, and nobody knows how long they waited.
+    #[test]
+    fn a_look_that_leaves_threads_out_tells_no_wait() {
+        let wait = |threads: Vec<ServerThread>| {
+            let mut sample = Sample::empty(Phase::Measure, 0, NS_PER_S);
+            let threads = Some(ThreadsUse { from_ns: 0, threads, cpus: vec![0] });
+            sample.companions.insert("db".into(), ServerUse { threads, ..ServerUse::default() });
+            group("db", &mut sample).expect("it is there").run_queue_wait
+        };
+        let thread = ServerThread { wait_ns: Some(NS_PER_S / 4), ..ServerThread::default() };
+        assert_eq!((wait(vec![thread.clone(), thread]), wait(Vec::new())), (Some(0.5), None));
+    }
 }

@@ -265,7 +265,7 @@ mod tests {
         Observation {
             from_ns: NS_PER_S,
             to_ns: 3 * NS_PER_S,
-            machine: Some(MachineCpu { total, cpus: vec![CpuTimes::default(); 2] }),
+            machine: Some(MachineCpu { total, cpus: vec![CpuTimes::default(); 2], ..MachineCpu::default() }),
             groups: vec![group],
             others: Some(OthersUse { from_ns: NS_PER_S, processes: vec![process("sshd", 1, NS_PER_S)] }),
             kernel: model::KernelFigures {

@@ -107,10 +107,10 @@ fn signal(input: &LimiterInput<'_>, lone: &Lone, busy: f64, used: f64) -> Detect
 }
 
 /// The CPU whose time goes to interrupts, when it is the only one.
-fn interrupts(input: &LimiterInput<'_>) -> Option<(usize, f64)> {
-    let shares = &input.observed()?.machine.as_ref()?.cpu_shares;
-    let (cpu, most) = shares.iter().enumerate().max_by(|a, b| a.1.softirq.total_cmp(&b.1.softirq))?;
-    let elsewhere = shares.iter().enumerate().filter(|(other, _)| *other != cpu);
+fn interrupts(input: &LimiterInput<'_>) -> Option<(u32, f64)> {
+    let shares: Vec<_> = input.observed()?.machine.as_ref()?.shares_by_number().collect();
+    let (cpu, most) = shares.iter().copied().max_by(|a, b| a.1.softirq.total_cmp(&b.1.softirq))?;
+    let elsewhere = shares.iter().filter(|(other, _)| *other != cpu);
     let is_alone = shares.len() > 1 && elsewhere.map(|(_, other)| other.softirq).all(|s| s < INTERRUPTS_ELSEWHERE);
     (most.softirq > INTERRUPTS && is_alone).then_some((cpu, most.softirq))
 }

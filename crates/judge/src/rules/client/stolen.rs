@@ -36,7 +36,7 @@ fn check(evidence: &Evidence) -> Outcome {
 
 /// Mean share of the client's CPUs, or of all where those are not known.
 fn stolen(evidence: &Evidence, machine: &MachineObserved) -> f64 {
-    let of = |cpu: &u32| machine.cpu_shares.get(*cpu as usize).map(|shares| shares.steal);
+    let of = |cpu: &u32| machine.shares_of(*cpu).map(|shares| shares.steal);
     let of_client: Vec<f64> = client_cpus(evidence).iter().filter_map(of).collect();
     match of_client.len() {
         0 => machine.steal_mean,

@@ -41,7 +41,7 @@ fn check(evidence: &Evidence) -> Outcome {
     let Some(machine) = observed(evidence).and_then(|observed| observed.machine.as_ref()) else {
         return Outcome::Unchecked("load of the shared CPUs unknown");
     };
-    let busy: Vec<f64> = either.iter().filter_map(|cpu| machine.cpu_busy_mean.get(*cpu as usize)).copied().collect();
+    let busy: Vec<f64> = either.iter().filter_map(|cpu| machine.busy_of(*cpu)).collect();
     let busy = if busy.is_empty() { machine.busy_mean } else { busy.iter().sum::<f64>() / busy.len() as f64 };
     let own = observed(evidence).and_then(|observed| observed.generator.as_ref()).map_or(0.0, |it| it.cpu_cores);
     let facts = format!(

@@ -20,7 +20,8 @@ fn check(evidence: &Evidence) -> Outcome {
     let Some(machine) = evidence.observed.as_ref().and_then(|seen| seen.machine.as_ref()) else {
         return Outcome::Unchecked("CPUs of this machine not monitored");
     };
-    let mut shares: Vec<(usize, f64)> = machine.cpu_shares.iter().map(|cpu| cpu.softirq).enumerate().collect();
+    let shares = machine.shares_by_number().map(|(cpu, shares)| (cpu, shares.softirq));
+    let mut shares: Vec<(u32, f64)> = shares.collect();
     if shares.is_empty() {
         return Outcome::Unchecked("time shares of each CPU unknown");
     }
@@ -43,12 +44,15 @@ fn check(evidence: &Evidence) -> Outcome {
 mod tests {
     use super::*;
     use crate::examples;
-    use crate::testing::state;
+    use crate::testing::{finding, state};
 
     #[test]
     fn the_others_have_to_rest() {
         let mut evidence = examples::run("NE-11");
         assert_eq!(state(&check(&evidence)), Some(FindingState::Note));
+        let machine = evidence.observed.as_mut().and_then(|seen| seen.machine.as_mut()).expect("seen");
+        machine.cpu_numbers = vec![0, 4];
+        assert!(finding(check(&evidence)).message.starts_with("CPU 4 spent "));
         let cpus = &mut evidence.observed.as_mut().and_then(|seen| seen.machine.as_mut()).expect("seen").cpu_shares;
         cpus[0].softirq = 0.3;
         assert_eq!(check(&evidence), Outcome::Pass);

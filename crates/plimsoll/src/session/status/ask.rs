@@ -7,7 +7,7 @@ use super::socket::hold;
 use super::source::{Kind, Login, Place, Source};
 use model::{LOGIN_REFUSED, ServerStatus};
 use mysql::prelude::Queryable;
-use mysql::{Conn, DriverError, OptsBuilder};
+use mysql::{Conn, DriverError, OptsBuilder, Row, from_row_opt};
 use redis::{Client, Connection, ConnectionAddr, IntoConnectionInfo, RedisConnectionInfo};
 use rustls::crypto::ring;
 use std::error::Error as _;
@@ -22,6 +22,10 @@ use ureq::tls::TlsConfig;
 const TIMEOUT: Duration = Duration::from_millis(900);
 /// A status page is no longer than this.
 const PAGE_MAX_BYTES: u64 = 1 << 20;
+/// Counters of a database: many times as many as any has.
+const ROWS_MAX: usize = 10_000;
+/// Largest packet of MySQL's protocol; bytes.
+const PACKET_MAX_BYTES: usize = 1 << 20;
 /// Error numbers of MySQL for a user that is not let in.
 const ACCESS_DENIED: [u16; 3] = [1044, 1045, 1698];
 
@@ -134,12 +138,35 @@ fn mysql(
         Some(connection) => connection,
         None => first(lookup, |place| Conn::new(mysql_options(login, place)))?,
     };
-    let mut rows: Vec<(String, String)> = Vec::new();
+    let mut rows = Vec::new();
     for question in observe::status::MYSQL_ASKED {
-        rows.append(&mut connection.query(question)?);
+        let told = connection.query_iter(question)?;
+        match counters(told, rows.len()) {
+            Ok(more) => rows.extend(more?),
+            Err(reason) => return Ok(Err(reason)),
+        }
     }
     *open = Some(connection);
     Ok(observe::status::read_mysql(&rows))
+}
+
+/// Names and values of the rows that a server sends after `before` others, or why they are none.
+fn counters(
+    told: impl Iterator<Item = mysql::Result<Row>>,
+    before: usize,
+) -> Result<mysql::Result<Vec<(String, String)>>, String> {
+    let mut rows = Vec::new();
+    for row in told {
+        let row = match row {
+            Ok(row) => row,
+            Err(error) => return Ok(Err(error)),
+        };
+        if before + rows.len() == ROWS_MAX {
+            return Err(format!("it sends more than {ROWS_MAX} rows"));
+        }
+        rows.push(from_row_opt(row).map_err(|_| "it sends a row that is no name with a value")?);
+    }
+    Ok(Ok(rows))
 }
 
 fn mysql_options(login: &Login, place: &Place) -> OptsBuilder {
@@ -147,6 +174,7 @@ fn mysql_options(login: &Login, place: &Place) -> OptsBuilder {
         .user(login.user.clone())
         .pass(login.password.clone())
         .prefer_socket(false)
+        .max_allowed_packet(Some(PACKET_MAX_BYTES))
         .read_timeout(Some(TIMEOUT))
         .write_timeout(Some(TIMEOUT));
     match place {
@@ -233,6 +261,26 @@ fn of_redis(error: &redis::RedisError) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mysql::Value;
+    use mysql_common::row::new_row;
+
+    /// Each of them ended the thread with a panic, which told the row.
+    #[test]
+    fn rows_that_are_none_are_a_reason_and_no_panic() {
+        let column = || mysql::Column::new(mysql::consts::ColumnType::MYSQL_TYPE_VAR_STRING);
+        let row = |values: &[Value]| Ok(new_row(values.to_vec(), values.iter().map(|_| column()).collect()));
+        let text = |text: &str| Value::Bytes(text.into());
+        let good = || row(&[text("Questions"), text("7")]);
+        let read = |rows: Vec<mysql::Result<Row>>| counters(rows.into_iter(), 0).map(Result::unwrap);
+        assert_eq!(read(vec![good()]), Ok(vec![("Questions".to_owned(), "7".to_owned())]));
+        for wrong in [vec![text("Questions"), Value::NULL], vec![Value::Bytes(vec![0xff]), text("7")], vec![text("7")]]
+        {
+            let reason = read(vec![good(), row(&wrong)]).unwrap_err();
+            assert_eq!(reason, "it sends a row that is no name with a value");
+        }
+        let endless = std::iter::repeat_with(good);
+        assert_eq!(counters(endless, 5).unwrap_err(), "it sends more than 10000 rows");
+    }
 
     #[test]
     fn a_password_that_crosses_a_network_is_warned_of() {

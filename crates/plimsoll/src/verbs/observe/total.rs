@@ -1,6 +1,6 @@
 //! All looks together, as if they were one.
 
-use model::{CpuTimes, GroupObservation, MachineCpu, Observation, OthersUse, ProcessUse, Sockets};
+use model::{GroupObservation, Observation, OthersUse, ProcessUse, Sockets};
 use std::collections::BTreeMap;
 
 /// What was seen since the first look.
@@ -28,7 +28,7 @@ impl Total {
         (sum.to_ns, sum.look_cpu_ns) = (seen.to_ns, sum.look_cpu_ns + seen.look_cpu_ns);
         (sum.format, sum.at) = (seen.format.clone(), seen.at.clone());
         if let Some(machine) = &seen.machine {
-            add_machine(sum.machine.get_or_insert_default(), machine);
+            sum.machine.get_or_insert_default().add(machine);
         }
         if let Some(others) = &seen.others {
             let first = OthersUse { from_ns: others.from_ns, processes: Vec::new() };
@@ -75,12 +75,6 @@ impl Total {
             sum.run_queue_wait = Some(*waited / *looks as f64);
         }
     }
-}
-
-fn add_machine(sum: &mut MachineCpu, seen: &MachineCpu) {
-    sum.total.add(&seen.total);
-    sum.cpus.resize(seen.cpus.len().max(sum.cpus.len()), CpuTimes::default());
-    sum.cpus.iter_mut().zip(&seen.cpus).for_each(|(sum, seen)| sum.add(seen));
 }
 
 fn add_processes(sum: &mut Vec<ProcessUse>, seen: &[ProcessUse]) {

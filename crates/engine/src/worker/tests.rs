@@ -5,7 +5,7 @@ use crate::core::Pace;
 use crate::schedule::Share;
 use crate::source::{Source, Style};
 use crate::window::UNDECIDED_NS;
-use model::{NS_PER_S, Numbering, Protocol, Request};
+use model::{Contract, NS_PER_S, Numbering, Protocol, Request};
 use net::TlsStream;
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -133,7 +133,8 @@ fn an_early_answer_to_an_upload_is_heard_over_tls_too() {
     let (listener, clock) = (listener(), Clock::start());
     let (client, server) = tls();
     let body = vec![b'x'; 16 * 1024 * 1024];
-    let upload = Request { method: "POST".into(), body_bytes: body.len() as u64, body, ..Request::get("/") };
+    let contract = Contract { status: Some(413), ..Contract::default() };
+    let upload = Request { method: "POST".into(), body_bytes: body.len() as u64, body, contract, ..Request::get("/") };
     let mut worker = worker(&listener, 1, Some(client), &upload);
     let (refuse, refused) = channel();
     let serving = std::thread::spawn(move || {
@@ -150,11 +151,13 @@ fn an_early_answer_to_an_upload_is_heard_over_tls_too() {
     worker.core.start(clock.now_ns(), &mut worker.sockets);
     refuse.send(()).unwrap();
     let _listener = serving.join().unwrap();
-    worker.step(clock);
-    let until_ns = clock.now_ns() + 2 * NS_PER_S;
-    let ticks = counted(&mut worker, until_ns);
-    assert_eq!(ticks.iter().map(|tick| tick.tally.status[413]).sum::<u64>(), 1);
-    assert_eq!(failures(&ticks, Failure::new(FailurePhase::Contract, FailureKind::Status)), 1);
+    // A kernel that has other things to do brings the answer and the end after one another.
+    for _ in 0..3 {
+        if worker.core.good_so_far() == 0 {
+            worker.step(clock);
+        }
+    }
+    assert_eq!(worker.core.good_so_far(), 1);
 }
 
 /// Such connections were counted as open, and each failed a request.

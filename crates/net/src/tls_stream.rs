@@ -57,6 +57,7 @@ impl TlsStream {
         plain: &mut [u8],
     ) -> Result<Option<usize>, TlsStreamError> {
         self.more = false;
+        let mut lost = None;
         for _ in 0..EMPTY_READS_MAX {
             if self.tls.is_closed() {
                 return Ok(Some(0));
@@ -65,7 +66,7 @@ impl TlsStream {
                 // A peer that leaves without a word is no worse than one without TLS.
                 Ok((0, _)) => return Ok(Some(0)),
                 Ok((n, _)) => n,
-                Err(Errno::AGAIN | Errno::INTR) => return Ok(None),
+                Err(Errno::AGAIN | Errno::INTR) => return lost.map_or(Ok(None), |error: Errno| Err(error.into())),
                 Err(error) => return Err(error.into()),
             };
             let outcome = self.tls.receive(&incoming[..n], plain);
@@ -77,11 +78,11 @@ impl TlsStream {
             };
             let plain_bytes = outcome.map_err(TlsStreamError::Tls)?;
             if plain_bytes > 0 {
-                // Whether it was flushed or not: what a peer has said before it went is heard, and its end met afterwards.
                 self.more = n == incoming.len() || self.tls.is_closed();
                 return Ok(Some(plain_bytes));
             }
-            flushed?;
+            // What a peer has said before it went is heard, in whatever parts it comes, and its end met afterwards.
+            lost = flushed.err().or(lost);
         }
         self.more = true;
         Ok(None)

@@ -139,6 +139,8 @@ fn an_early_answer_to_an_upload_is_heard_over_tls_too() {
     let (refuse, refused) = channel();
     let serving = std::thread::spawn(move || {
         let (socket, _) = listener.accept().unwrap();
+        // Else the answer waits for the receipt of the session tickets, and is dropped with the connection.
+        socket.set_nodelay(true).unwrap();
         let mut stream = TlsStream::new(Connection::accept(&server).unwrap());
         let (mut incoming, mut plain) = ([0; 4096], [0; 4096 + RECORD_BYTES]);
         while !matches!(stream.read(&socket, &mut incoming, &mut plain).unwrap(), Some(1..)) {}

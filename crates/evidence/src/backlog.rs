@@ -1,6 +1,6 @@
 //! Backlog of an open loop by the second: requests in flight, and due and not sent.
 //!
-//! Others that take CPU time make it grow, too. What grew in disturbed seconds is left out, or only what they explain.
+//! Others that take CPU time make it grow, too. What grew in disturbed seconds can be left out.
 
 use model::{NS_PER_S, Second};
 
@@ -31,17 +31,6 @@ pub fn undisturbed_backlog(seconds: &[Second], rate_per_s: f64) -> Vec<f64> {
     backlog
 }
 
-/// Backlog at the end of each whole second without all that was due in disturbed time, in requests: that what is left grows is
-/// explained by no disturbance, even if the server did nothing while it lasted.
-#[must_use]
-pub fn unexplained_backlog(seconds: &[Second], rate_per_s: f64) -> Vec<f64> {
-    let explained = whole(seconds).scan(0.0, |sum, second| {
-        *sum += rate_per_s * second.length_ns.saturating_sub(second.clean_ns) as f64 / NS_PER_S as f64;
-        Some(*sum)
-    });
-    backlog(seconds, rate_per_s).into_iter().zip(explained).map(|(all, explained)| all - explained).collect()
-}
-
 fn whole(seconds: &[Second]) -> impl Iterator<Item = &Second> {
     seconds.iter().filter(|second| second.length_ns >= TICK_MIN_NS)
 }
@@ -69,7 +58,7 @@ mod tests {
     #[test]
     fn growth_in_disturbed_seconds_is_none_of_the_servers() {
         let in_flight = [10.0, 12.0, 500.0, 900.0, 905.0, 906.0];
-        for all in [undisturbed_backlog, unexplained_backlog, backlog] {
+        for all in [undisturbed_backlog, backlog] {
             assert_eq!(all(&seconds(&in_flight, &[]), 1_000.0), in_flight);
         }
         let disturbed = seconds(&in_flight, &[2, 3]);
@@ -80,17 +69,11 @@ mod tests {
     }
 
     #[test]
-    fn no_more_than_was_due_is_explained_by_a_disturbance() {
-        let disturbed = seconds(&[10.0, 500.0, 1_000.0], &[1]);
-        assert_eq!(unexplained_backlog(&disturbed, 400.0), [10.0, 100.0, 600.0]);
-    }
-
-    #[test]
     fn what_waits_to_be_sent_is_backlog_and_pieces_of_a_second_are_none() {
         let mut seconds = seconds(&[10.0, 10.0, 10.0], &[]);
         seconds[1].late_ns = NS_PER_S / 2;
         seconds[2].length_ns = NS_PER_S / 3;
-        for all in [undisturbed_backlog, unexplained_backlog, backlog] {
+        for all in [undisturbed_backlog, backlog] {
             assert_eq!(all(&seconds, 1_000.0), [10.0, 510.0]);
             assert!(all(&[], 1_000.0).is_empty());
         }

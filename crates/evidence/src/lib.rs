@@ -21,7 +21,7 @@ mod sample;
 mod status;
 pub mod testing;
 
-pub use backlog::{backlog, undisturbed_backlog, unexplained_backlog};
+pub use backlog::{backlog, undisturbed_backlog};
 pub use builder::{EvidenceBuilder, goodput, throughput_per_s};
 pub use carried::carried_over;
 pub use content::unseen_wrong;

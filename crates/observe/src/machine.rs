@@ -5,9 +5,12 @@ use procfs::process::Process;
 use procfs::{CpuTime, FromBufReadSI, KernelStats, ProcError, ProcResult};
 use rustix::fs::{PROC_SUPER_MAGIC, statfs};
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 const FILE: &str = "/proc/stat";
+const USUAL_BYTES: usize = 16 << 10;
 /// The first process of a container.
 const FIRST: i32 = 1;
 
@@ -32,7 +35,7 @@ impl Machine {
     pub(crate) fn sample(&mut self) -> Result<MachineCpu, ProcError> {
         self.begun_ever = None;
         let file = self.file.as_deref().unwrap_or_else(|| Path::new(FILE));
-        let text = std::fs::read(file).map_err(|error| ProcError::Io(error, Some(file.to_owned())))?;
+        let text = read(file).map_err(|error| ProcError::Io(error, Some(file.to_owned())))?;
         let stats = KernelStats::from_buf_read(&text[..], procfs::current_system_info())?;
         self.begun_ever = Some(stats.processes);
         let cpus = numbers(&text, file).into_iter().zip(stats.cpu_time.iter().map(times));
@@ -43,6 +46,13 @@ impl Machine {
             now.by_number().filter_map(|(number, now)| Some((number, since(before.cpu(number)?, now)))).collect();
         Ok(MachineCpu::new(since(&before.total, &now.total), cpus))
     }
+}
+
+/// With room for a usual file: nothing says beforehand how long it is.
+fn read(file: &Path) -> io::Result<Vec<u8>> {
+    let mut text = Vec::with_capacity(USUAL_BYTES);
+    File::open(file)?.read_to_end(&mut text)?;
+    Ok(text)
 }
 
 /// The numbers of the CPUs in the text of `file`, which are those online.

@@ -30,7 +30,7 @@ const CONFIG_FILES_MAX: usize = 500;
 /// Words of a command line that are kept.
 const WORDS_MAX: usize = 64;
 /// Where each process finds files of its own.
-const OF_EACH_PROCESS: [&str; 2] = ["/dev", "/proc"];
+const OF_EACH_PROCESS: [&str; 5] = ["/proc", "/dev/fd", "/dev/stdin", "/dev/stdout", "/dev/stderr"];
 /// Where packages have their programs.
 const PACKAGED: [&str; 5] = ["/usr/", "/bin/", "/sbin/", "/lib", "/opt/"];
 /// A section for each program that one of the processes runs.
@@ -214,7 +214,7 @@ mod tests {
     fn what_each_process_has_of_its_own_is_no_configuration() {
         let exe = Path::new("/usr/sbin/web");
         let named = |words: &[&str]| configuration(Path::new("/proc/self"), exe, "web", words).len();
-        assert_eq!(named(&["--log=/dev/stdout", "/proc/self/status", "status"]), 0);
+        assert_eq!(named(&["--log=/dev/stdout", "/dev/fd/1", "/proc/self/status", "status"]), 0);
         assert_eq!(named(&["/etc/passwd"]), 1);
     }
 

@@ -1,8 +1,5 @@
 //! One load thread: opens its connections, waits for the start, then drives its core from epoll.
 
-#[cfg(test)]
-mod tests;
-
 use crate::core::{Core, Job};
 use crate::marks::SliceMarks;
 use crate::opening::OpeningBoard;
@@ -436,3 +433,6 @@ fn prepare_thread(cpu: Option<u32>) {
     }
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
 }
+
+#[cfg(test)]
+mod tests;

@@ -138,13 +138,15 @@ impl Core {
     pub(super) fn fail(&mut self, conn: usize, failure: Failure, now: u64, net: &mut impl Transport) {
         let unopened = matches!(failure.phase, FailurePhase::Connect | FailurePhase::Tls);
         let mut each = failure;
-        while let Some(&flight) = self.conns[conn].flights.front() {
-            if each.kind == FailureKind::Timeout && now - flight.started_ns < self.job.timeout_ns {
-                each.kind = FailureKind::Abandoned;
-            }
+        while self.conns[conn].is_busy() {
             self.failed(conn, 0, each, now);
             if !unopened {
                 each.phase = FailurePhase::FirstByte;
+            }
+            let next = self.conns[conn].flights.front();
+            let has_time_left = next.is_some_and(|next| now - next.started_ns < self.job.timeout_ns);
+            if each.kind == FailureKind::Timeout && has_time_left {
+                each.kind = FailureKind::Abandoned;
             }
         }
         self.abandon(conn, net);

@@ -149,7 +149,7 @@ pub(crate) fn rate_of(points: &[LoadPoint], bend: &Bend) -> Option<RateFit> {
 #[must_use]
 pub fn fit_usl(points: &[LoadPoint]) -> Option<UslFit> {
     let curve = Curve::of(points)?;
-    let (best, _) = minimise([0.0; 2], [1.0; 2], |at| curve.scale(|u| law(u, coefficients(at))).1);
+    let (best, _) = minimise([0.0; 2], [1.0; 2], |at| curve.law(coefficients(at)).squares);
     Some(curve.law_at(best))
 }
 
@@ -157,7 +157,7 @@ impl UslFit {
     /// Throughput at a load; per second.
     #[must_use]
     pub fn at(&self, load: f64) -> f64 {
-        self.single_per_s * law(load.ln(), (self.contention, self.coherency)).exp()
+        self.single_per_s * law(load.ln(), load, (self.contention, self.coherency)).exp()
     }
 }
 
@@ -181,9 +181,8 @@ fn coefficients([x, y]: [f64; 2]) -> (f64, f64) {
     (x.powi(2), y.powi(4))
 }
 
-/// Logarithm of `N / (1 + s (N-1) + k N (N-1))` for that of the load.
-fn law(log_load: f64, (contention, coherency): (f64, f64)) -> f64 {
-    let n = log_load.exp();
+/// Logarithm of `N / (1 + s (N-1) + k N (N-1))` for the load `n` and its logarithm.
+fn law(log_load: f64, n: f64, (contention, coherency): (f64, f64)) -> f64 {
     log_load - (1.0 + contention * (n - 1.0) + coherency * n * (n - 1.0)).ln()
 }
 
@@ -206,9 +205,21 @@ pub(crate) struct Bend {
     aicc: f64,
 }
 
+/// A curve against the points of a sweep, in logarithms.
+struct Fit {
+    /// What its shape is lifted by.
+    level: f64,
+    /// Of the errors, by the weights of their points.
+    squares: f64,
+    /// Of each point.
+    errors: Vec<f64>,
+}
+
 /// A sweep in logarithms: (load, goodput), rising in load.
 pub(crate) struct Curve {
     pub(crate) points: Vec<(f64, f64)>,
+    /// Of each point: there are thousands of looks at it.
+    loads: Vec<f64>,
     /// How much each point counts, 0 to 1.
     pub(crate) weights: Vec<f64>,
 }
@@ -223,7 +234,8 @@ impl Curve {
             .filter(|(u, v)| u.is_finite() && v.is_finite())
             .collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
-        (points.len() >= POINTS_MIN).then(|| Self { weights: vec![1.0; points.len()], points })
+        let loads = points.iter().map(|(u, _)| u.exp()).collect();
+        (points.len() >= POINTS_MIN).then(|| Self { weights: vec![1.0; points.len()], loads, points })
     }
 
     /// The best bend, in which points that are far off count less, and the curve with how much each counts.
@@ -243,7 +255,7 @@ impl Curve {
     /// The same loads, counting as much, with other goodputs, in logarithms.
     pub(crate) fn with_goodputs(&self, goodputs: &[f64]) -> Self {
         let points = self.points.iter().zip(goodputs).map(|((u, _), v)| (*u, *v)).collect();
-        Self { points, weights: self.weights.clone() }
+        Self { points, loads: self.loads.clone(), weights: self.weights.clone() }
     }
 
     /// As [`Curve::bend_weighted`], for goodputs whose bend is close to `near`: a thousandth of the work.
@@ -253,13 +265,12 @@ impl Curve {
         let highest = [self.highest(), SHARPNESS_MAX.ln()];
         // from the corner there is no way to a soft bend
         let from = [near.log_knee, near.sharpness.min(SHARPNESS_START).ln()];
-        let errors = |[knee, y]: [f64; 2]| {
-            let level = self.level(plateau, knee, y.exp());
-            let error = |((u, v), weight): (&(f64, f64), &f64)| weight.sqrt() * (v - level - hinge(*u, knee, y.exp()));
-            self.points.iter().zip(&self.weights).map(error).collect()
+        let weighted = |[knee, y]: [f64; 2]| {
+            let errors = self.hinges(plateau, knee, y.exp()).errors;
+            errors.iter().zip(&self.weights).map(|(error, weight)| weight.sqrt() * error).collect()
         };
-        let (at, cost) = descend(from, [lowest, highest], errors);
-        let soft = self.bend_at(plateau, at[0], at[1].exp(), cost);
+        let (at, _) = descend(from, [lowest, highest], weighted);
+        let soft = self.bend_at(plateau, at[0], at[1].exp());
         if hard.aicc <= soft.aicc { hard } else { soft }
     }
 
@@ -267,24 +278,20 @@ impl Curve {
     pub(crate) fn law_near(&self, near: &UslFit) -> UslFit {
         // at 0 a coefficient has no slope
         let from = [near.contention.sqrt(), near.coherency.sqrt().sqrt()].map(|x| x.max(COEFFICIENT_START));
-        let errors = |at: [f64; 2]| {
-            let (scale, _) = self.scale(|u| law(u, coefficients(at)));
-            self.points.iter().map(|(u, v)| v - scale - law(*u, coefficients(at))).collect()
-        };
+        let errors = |at: [f64; 2]| self.law(coefficients(at)).errors;
         self.law_at(descend(from, [[0.0; 2], [1.0; 2]], errors).0)
     }
 
     fn law_at(&self, at: [f64; 2]) -> UslFit {
         let (contention, coherency) = coefficients(at);
-        let shape = |u: f64| law(u, (contention, coherency));
-        let (log_single, squares) = self.scale(shape);
+        let fit = self.law((contention, coherency));
         UslFit {
-            single_per_s: log_single.exp(),
+            single_per_s: fit.level.exp(),
             contention,
             coherency,
             peak_load: ((1.0 - contention) / coherency).sqrt(),
-            error_max: error_max(self.points.iter().map(|(u, v)| v - log_single - shape(*u))),
-            aicc: self.aicc(squares, 3),
+            error_max: error_max(fit.errors),
+            aicc: self.aicc(fit.squares, 3),
         }
     }
 
@@ -298,37 +305,38 @@ impl Curve {
     /// The best bend of a sharpness in a range; a range of infinity is the corner, which has one parameter less.
     fn bend_between(&self, plateau: Plateau, sharpness: [f64; 2]) -> Bend {
         let hard = sharpness[0].is_infinite();
-        let squares = |knee: f64, p: f64| {
-            let level = self.level(plateau, knee, p);
-            self.sum(|u, v| (v - level - hinge(u, knee, p)).powi(2))
-        };
         // sharpness goes in as its logarithm; a corner is a fixed side, whatever its place on that axis
         let range = if hard { [0.0; 2] } else { sharpness.map(f64::ln) };
         let of = |y: f64| if hard { f64::INFINITY } else { y.exp() };
         let (low, high) = ([self.lowest(plateau), range[0]], [self.highest(), range[1]]);
-        let ([log_knee, y], cost) = minimise(low, high, |[knee, y]| squares(knee, of(y)));
-        self.bend_at(plateau, log_knee, of(y), cost)
+        let ([log_knee, y], _) = minimise(low, high, |[knee, y]| self.hinges(plateau, knee, of(y)).squares);
+        self.bend_at(plateau, log_knee, of(y))
     }
 
-    /// The bend at a knee, of a sharpness or infinity, whose squares add up to `cost`.
-    fn bend_at(&self, plateau: Plateau, log_knee: f64, sharpness: f64, cost: f64) -> Bend {
-        let log_plateau = self.level(plateau, log_knee, sharpness);
+    /// The bend at a knee, of a sharpness or infinity.
+    fn bend_at(&self, plateau: Plateau, log_knee: f64, sharpness: f64) -> Bend {
+        let fit = self.hinges(plateau, log_knee, sharpness);
         let parameters = 1 + usize::from(sharpness.is_finite()) + usize::from(matches!(plateau, Plateau::Free));
         Bend {
             log_knee,
-            log_plateau,
+            log_plateau: fit.level,
             sharpness: sharpness.min(SHARPNESS_MAX),
-            errors: self.points.iter().map(|(u, v)| v - log_plateau - hinge(*u, log_knee, sharpness)).collect(),
-            aicc: self.aicc(cost, parameters),
+            errors: fit.errors,
+            aicc: self.aicc(fit.squares, parameters),
         }
     }
 
-    /// Logarithm of the plateau of the best bend with this knee.
-    fn level(&self, plateau: Plateau, log_knee: f64, sharpness: f64) -> f64 {
-        match plateau {
-            Plateau::Free => self.mean(|u, v| v - hinge(u, log_knee, sharpness)),
-            Plateau::AtKnee => log_knee,
-        }
+    /// The bend with this knee and sharpness; its level is the logarithm of the plateau.
+    fn hinges(&self, plateau: Plateau, log_knee: f64, sharpness: f64) -> Fit {
+        let shape = self.points.iter().map(|(u, _)| hinge(*u, log_knee, sharpness)).collect();
+        let level = matches!(plateau, Plateau::AtKnee).then_some(log_knee);
+        self.fit(shape, level)
+    }
+
+    /// The law with these coefficients; its level is the logarithm of the throughput of one connection.
+    fn law(&self, coefficients: (f64, f64)) -> Fit {
+        let shape = self.points.iter().zip(&self.loads).map(|((u, _), n)| law(*u, *n, coefficients)).collect();
+        self.fit(shape, None)
     }
 
     /// Least logarithm of a knee. The plateau of a rate can be below the first load, the knee of a pool cannot.
@@ -343,19 +351,17 @@ impl Curve {
         self.points[self.points.len() - 1].0
     }
 
-    /// The factor (as a logarithm) that brings `shape` closest to the points, and the squares that remain.
-    fn scale(&self, shape: impl Fn(f64) -> f64) -> (f64, f64) {
-        let scale = self.mean(|u, v| v - shape(u));
-        (scale, self.sum(|u, v| (v - scale - shape(u)).powi(2)))
+    /// A curve with this shape, in logarithms at each point, at `level` or where it is closest to the points.
+    fn fit(&self, shape: Vec<f64>, level: Option<f64>) -> Fit {
+        let apart = self.points.iter().zip(&shape).map(|((_, v), shape)| v - shape);
+        let level = level.unwrap_or_else(|| self.sum(apart) / self.weights.iter().sum::<f64>());
+        let errors: Vec<f64> = self.points.iter().zip(shape).map(|((_, v), shape)| v - level - shape).collect();
+        Fit { level, squares: self.sum(errors.iter().map(|error| error.powi(2))), errors }
     }
 
-    /// Sum of `value` over all points by their weights.
-    fn sum(&self, value: impl Fn(f64, f64) -> f64) -> f64 {
-        self.points.iter().zip(&self.weights).map(|((u, v), weight)| weight * value(*u, *v)).sum()
-    }
-
-    fn mean(&self, value: impl Fn(f64, f64) -> f64) -> f64 {
-        self.sum(value) / self.weights.iter().sum::<f64>()
+    /// Sum of the values of all points by their weights.
+    fn sum(&self, values: impl IntoIterator<Item = f64>) -> f64 {
+        values.into_iter().zip(&self.weights).map(|(value, weight)| weight * value).sum()
     }
 
     /// `n ln(RSS/n) + 2k + 2k(k+1)/(n-k-1)`.

@@ -165,7 +165,7 @@ pub(crate) fn ask_once(sources: &[Source]) -> Vec<StatusLook> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::Write;
+    use std::io::{Read, Write};
     use std::os::unix::net::UnixListener;
 
     /// The load is over, and its end waits for what they say.
@@ -193,5 +193,43 @@ mod tests {
         assert!(pages.threads.is_empty() && pages.fresh().iter().all(|look| look.status.is_none()));
         let looks = ask_once(&sources);
         assert!(looks.len() == 2 && looks.iter().all(|look| look.reason.is_some()), "{looks:?}");
+    }
+
+    /// A packet of MySQL's protocol.
+    fn packet(number: u8, payload: &[u8]) -> Vec<u8> {
+        [&[payload.len() as u8, 0, 0, number], payload].concat()
+    }
+
+    /// The rows it had sent too many of were answered with a reason, but the rest of them was read, for ever.
+    #[test]
+    fn a_database_that_floods_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("floods");
+        let listener = UnixListener::bind(&path).unwrap();
+        let (tell, told) = channel();
+        std::thread::spawn(move || {
+            let (mut client, _) = listener.accept().unwrap();
+            let capabilities = b"12345678\0\xff\xf7\x21\x02\0\xff\x80\x15\0\0\0\0\0\0\0\0\0abcdefghijkl\0";
+            let greeting = [b"\x0a5.5.5\0\x01\0\0\0", &capabilities[..], b"mysql_native_password\0"].concat();
+            client.write_all(&packet(0, &greeting)).unwrap();
+            let mut login = [0; 4096];
+            assert!(client.read(&mut login).unwrap() > 0);
+            client.write_all(&packet(2, b"\0\0\0\x02\0\0\0")).unwrap();
+            assert!(client.read(&mut login).unwrap() > 0);
+            let column = b"\x03def\0\0\0\x01a\0\x0c\x21\0\xff\0\0\0\xfd\0\0\0\0\0";
+            let columns = [packet(1, b"\x02"), packet(2, column), packet(3, column), packet(4, b"\xfe\0\0\x02\0")];
+            client.write_all(&columns.concat()).unwrap();
+            let rows = |first: u8| {
+                (0..=255).map(|n| packet(first.wrapping_add(n), b"\x01a\x017")).collect::<Vec<_>>().concat()
+            };
+            let flood = rows(5);
+            while client.write_all(&flood).is_ok() {}
+            // The client has gone.
+            tell.send(()).unwrap();
+        });
+        let source = Source::parse(&format!("mysql+unix://{}", path.display())).unwrap();
+        let looks = ask_once(&[source]);
+        assert!(looks[0].reason.as_ref().is_some_and(|reason| reason.contains("more than 10000 rows")), "{looks:?}");
+        told.recv_timeout(LAST_PATIENCE).unwrap();
     }
 }

@@ -5,6 +5,7 @@
 use super::lookup::Lookup;
 use super::socket::hold;
 use super::source::{Kind, Login, Place, Source};
+use clock::monotonic_ns;
 use model::{LOGIN_REFUSED, ServerStatus};
 use mysql::prelude::Queryable;
 use mysql::{Conn, DriverError, OptsBuilder, Row, from_row_opt};
@@ -12,6 +13,7 @@ use redis::{Client, Connection, ConnectionAddr, IntoConnectionInfo, RedisConnect
 use rustls::crypto::ring;
 use std::error::Error as _;
 use std::io::{self, ErrorKind, Read};
+use std::mem::ManuallyDrop;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -139,9 +141,12 @@ fn mysql(
         None => first(lookup, |place| Conn::new(mysql_options(login, place)))?,
     };
     let mut rows = Vec::new();
+    let begin_ns = monotonic_ns();
+    let is_late = || u128::from(monotonic_ns() - begin_ns) > TIMEOUT.as_nanos();
     for question in observe::status::MYSQL_ASKED {
-        let told = connection.query_iter(question)?;
-        match counters(told, rows.len()) {
+        // When it is dropped the crate reads all that is still sent, which may have no end.
+        let mut told = ManuallyDrop::new(connection.query_iter(question)?);
+        match counters(&mut *told, rows.len(), is_late) {
             Ok(more) => rows.extend(more?),
             Err(reason) => return Ok(Err(reason)),
         }
@@ -150,10 +155,11 @@ fn mysql(
     Ok(observe::status::read_mysql(&rows))
 }
 
-/// Names and values of the rows that a server sends after `before` others, or why they are none.
+/// Names and values of the rows that a server sends after `before` others while it is not late, or why they are none.
 fn counters(
     told: impl Iterator<Item = mysql::Result<Row>>,
     before: usize,
+    is_late: impl Fn() -> bool,
 ) -> Result<mysql::Result<Vec<(String, String)>>, String> {
     let mut rows = Vec::new();
     for row in told {
@@ -163,6 +169,9 @@ fn counters(
         };
         if before + rows.len() == ROWS_MAX {
             return Err(format!("it sends more than {ROWS_MAX} rows"));
+        }
+        if is_late() {
+            return Err(late());
         }
         rows.push(from_row_opt(row).map_err(|_| "it sends a row that is no name with a value")?);
     }
@@ -271,15 +280,16 @@ mod tests {
         let row = |values: &[Value]| Ok(new_row(values.to_vec(), values.iter().map(|_| column()).collect()));
         let text = |text: &str| Value::Bytes(text.into());
         let good = || row(&[text("Questions"), text("7")]);
-        let read = |rows: Vec<mysql::Result<Row>>| counters(rows.into_iter(), 0).map(Result::unwrap);
+        let read = |rows: Vec<mysql::Result<Row>>| counters(rows.into_iter(), 0, || false).map(Result::unwrap);
         assert_eq!(read(vec![good()]), Ok(vec![("Questions".to_owned(), "7".to_owned())]));
         for wrong in [vec![text("Questions"), Value::NULL], vec![Value::Bytes(vec![0xff]), text("7")], vec![text("7")]]
         {
             let reason = read(vec![good(), row(&wrong)]).unwrap_err();
             assert_eq!(reason, "it sends a row that is no name with a value");
         }
-        let endless = std::iter::repeat_with(good);
-        assert_eq!(counters(endless, 5).unwrap_err(), "it sends more than 10000 rows");
+        let endless = || std::iter::repeat_with(good);
+        assert_eq!(counters(endless(), 5, || false).unwrap_err(), "it sends more than 10000 rows");
+        assert_eq!(counters(endless(), 5, || true).unwrap_err(), "it does not answer within 900 ms");
     }
 
     #[test]

@@ -42,6 +42,16 @@ fn two_hosts_give_the_same_as_one_client_at_the_same_load() {
     });
 }
 
+/// Each login waited a minute for a lock of the files that a shell of this machine starts with, as long as one of a test before
+/// had been killed in them.
+#[test]
+fn a_login_runs_nothing_that_belongs_to_this_machine() {
+    on_hosts(|network| {
+        let size = network.shell("h1", "cat ~root/.bashrc /etc/bash.bashrc 2>&1 | grep -v 'No such file' | wc -c");
+        assert_eq!(size.expect("a size").trim(), "0");
+    });
+}
+
 #[test]
 fn a_host_that_ssh_does_not_reach_or_trust_is_one_clear_line() {
     on_hosts(|network| {

@@ -263,7 +263,7 @@ impl EvidenceBuilder {
         self.status.settle(&self.account.responses());
         let own_seconds = mine.seconds.len();
         mine.seconds.extend_from_slice(&theirs.seconds);
-        let their_cut = other.account.cut(&mut mine.seconds[own_seconds..]);
+        let their_cut = other.own_cut(&mut mine.seconds[own_seconds..]);
         self.merged.extend(other.iterations(&their_cut));
         self.merged_cut.add(&other.joined(their_cut));
         add_agents(&mut mine.agents, &theirs.agents);
@@ -347,7 +347,15 @@ impl EvidenceBuilder {
 
     /// The windows of all iterations, cut; the own seconds stand first among `seconds`, and are told what of them is clean.
     fn cut(&self, seconds: &mut [Second]) -> Cut {
-        self.joined(self.account.cut(seconds))
+        self.joined(self.own_cut(seconds))
+    }
+
+    /// The own window alone.
+    fn own_cut(&self, seconds: &mut [Second]) -> Cut {
+        let responses = self.histograms.response.count();
+        let mut cut = self.account.cut(seconds);
+        cut.is_all_aside = responses > 0 && responses == self.set_aside.response.count();
+        cut
     }
 
     /// The own window, which is cut as `own`, and those merged in.
@@ -390,7 +398,7 @@ impl EvidenceBuilder {
     }
 
     fn that_count(&self) -> Vec<Iteration> {
-        let all: Vec<Iteration> = self.iterations(&self.account.cut(&mut [])).collect();
+        let all: Vec<Iteration> = self.iterations(&self.own_cut(&mut [])).collect();
         let all_say_little = all.iter().all(|iteration| iteration.says_little);
         all.into_iter().filter(|iteration| all_say_little || !iteration.says_little).collect()
     }
@@ -414,7 +422,7 @@ impl EvidenceBuilder {
     /// True if too little of it was undisturbed to say anything.
     #[must_use]
     pub fn says_little(&self) -> bool {
-        self.iterations(&self.account.cut(&mut [])).all(|iteration| iteration.says_little)
+        self.iterations(&self.own_cut(&mut [])).all(|iteration| iteration.says_little)
     }
 
     /// Good responses per second of undisturbed time, however little there was; none where there was none.

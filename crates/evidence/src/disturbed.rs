@@ -58,6 +58,9 @@ pub(crate) struct Responses {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cut {
     pub(crate) is_kept: bool,
+    /// True if each response was in flight in disturbed time: of these no time is left that is clean, however much of the
+    /// window is.
+    pub(crate) is_all_aside: bool,
     window_ns: u64,
     pub(crate) clean_ns: u64,
     clean_good: u64,
@@ -261,7 +264,7 @@ impl Cut {
 
     /// What numbers rest on: the clean time, where there is enough of it, with responses, and anything was set aside.
     pub(crate) fn basis(&self) -> Basis {
-        let is_enough = self.clean_ns >= CLEAN_MIN_NS && self.clean_completed > 0;
+        let is_enough = self.clean_ns >= CLEAN_MIN_NS && self.clean_completed > 0 && !self.is_all_aside;
         let is_cut = self.is_kept && self.clean_ns < self.window_ns && is_enough;
         if is_cut { Basis::Clean } else { Basis::Whole }
     }

@@ -108,9 +108,9 @@ fn large_hostile_files_are_read_once() {
     for part in ["token=a&", "load,rps\n", "1,2\n", "http://a@", "Summary:\n", "Cookie: a", "{", "\u{1b}[", "| a "] {
         let bytes = part.repeat(audit::BYTES_MAX / part.len());
         assert!(audit("-", bytes.as_bytes(), &Context::default()).is_err(), "{part}");
-        let output = format!("{}{}\n", text("wrk-minutes.txt"), "token=a&".repeat(100_000));
-        assert!(audit("-", output.as_bytes(), &Context::default()).is_ok());
     }
+    let output = format!("{}{}\n", text("wrk-minutes.txt"), "token=a&".repeat(100_000));
+    assert!(audit("-", output.as_bytes(), &Context::default()).is_ok());
 }
 
 #[test]

@@ -341,6 +341,25 @@ fn disturbed_time_is_in_neither_rate_nor_latencies_and_both_numbers_are_told() {
     assert_eq!(evidence.seconds[1].clean_ns, 900_000_000);
 }
 
+/// 32 connections at 256 KiB/s each, whose responses take half a second: "each response takes 0 ns".
+#[test]
+fn responses_that_were_all_in_flight_in_disturbed_time_are_what_numbers_rest_on() {
+    let all_aside = |second| {
+        let tick = second_of_slices(second, None);
+        Tick { set_aside: tick.histograms.clone(), ..tick }
+    };
+    let mut events = ticks([all_aside(1), all_aside(2)]);
+    events.extend([12, 17, 22].map(disturbed));
+    let gather = gather(fixed(), events);
+    let evidence = gather.evidence();
+    let seen = evidence.disturbance.as_ref().unwrap();
+    assert_eq!((seen.basis, seen.set_aside_requests), (Basis::Whole, 2000));
+    assert!(seen.clean_ns >= 1_000_000_000, "{seen:?}");
+    assert_eq!((evidence.latency.response.n, evidence.latency.response.max_ns / 1_000_000), (2000, 10));
+    assert!(evidence.service_bins.iter().any(|n| *n > 0));
+    assert_eq!((goodput(&evidence).value, gather.goodput_per_s()), (1000.0, 1000.0));
+}
+
 #[test]
 fn an_iteration_that_was_disturbed_all_the_time_does_not_count_beside_others() {
     let mut events = ticks([second_of_slices(1, None)]);

@@ -19,10 +19,13 @@ pub(in crate::limiter) fn not_saturated(input: &LimiterInput<'_>, utilisations: 
     }
     let mean_ns = input.evidence.latency.response.mean_ns;
     Some(match input.evidence.plan.load {
+        Load::Closed { connections } if mean_ns <= 0.0 => {
+            format!("{} leave it room: a higher rate needs more", plural(u64::from(connections), "connection"))
+        }
         Load::Closed { connections } => format!(
             "{} can request at most {} (each response takes {}): a higher rate needs more connections",
             plural(u64::from(connections), "connection"),
-            rate(f64::from(connections) * 1e9 / mean_ns.max(1.0)),
+            rate(f64::from(connections) * 1e9 / mean_ns),
             time(mean_ns)
         ),
         Load::Open { rate_per_s, .. } => format!("{} was offered and sustained", rate(rate_per_s)),

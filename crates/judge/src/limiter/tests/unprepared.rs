@@ -167,6 +167,14 @@ fn time_that_passes_for_a_timer_of_tcp_is_named_with_the_timer() {
     assert_ne!(of(&sleeping).name, "timer-limited", "its workers sleep by themselves");
 }
 
+/// "32 connections can request at most 32,000,000,000/s (each response takes 0 ns)".
+#[test]
+fn a_server_with_room_that_answered_nothing_has_no_time_of_a_response() {
+    let mut evidence = run();
+    evidence.latency.response.mean_ns = 0.0;
+    assert_eq!(of(&evidence).says, "20 connections leave it room: a higher rate needs more");
+}
+
 /// A connection that gets a megabyte a second.
 #[test]
 fn a_rate_that_every_connection_is_held_to_is_paced() {

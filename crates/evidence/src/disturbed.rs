@@ -58,8 +58,7 @@ pub(crate) struct Responses {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cut {
     pub(crate) is_kept: bool,
-    /// True if each response was in flight in disturbed time: of these no time is left that is clean, however much of the
-    /// window is.
+    /// True if each response was in flight in disturbed time: clean time, however long, says nothing of them.
     pub(crate) is_all_aside: bool,
     window_ns: u64,
     pub(crate) clean_ns: u64,

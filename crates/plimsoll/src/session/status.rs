@@ -219,10 +219,7 @@ mod tests {
             let column = b"\x03def\0\0\0\x01a\0\x0c\x21\0\xff\0\0\0\xfd\0\0\0\0\0";
             let columns = [packet(1, b"\x02"), packet(2, column), packet(3, column), packet(4, b"\xfe\0\0\x02\0")];
             client.write_all(&columns.concat()).unwrap();
-            let rows = |first: u8| {
-                (0..=255).map(|n| packet(first.wrapping_add(n), b"\x01a\x017")).collect::<Vec<_>>().concat()
-            };
-            let flood = rows(5);
+            let flood: Vec<u8> = (5..=255).chain(0..5).flat_map(|n| packet(n, b"\x01a\x017")).collect();
             while client.write_all(&flood).is_ok() {}
             // The client has gone.
             tell.send(()).unwrap();

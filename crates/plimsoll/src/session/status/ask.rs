@@ -144,7 +144,7 @@ fn mysql(
     let begin_ns = monotonic_ns();
     let is_late = || u128::from(monotonic_ns() - begin_ns) > TIMEOUT.as_nanos();
     for question in observe::status::MYSQL_ASKED {
-        // When it is dropped the crate reads all that is still sent, which may have no end.
+        // Dropped, it reads all that is still sent, which may have no end; read to its end it keeps nothing.
         let mut told = ManuallyDrop::new(connection.query_iter(question)?);
         match counters(&mut *told, rows.len(), is_late) {
             Ok(more) => rows.extend(more?),

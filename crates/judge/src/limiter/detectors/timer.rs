@@ -1,12 +1,15 @@
 //! Time that passes for a timer, with CPUs that rest: delayed acknowledgements, retransmissions, connects that are retried.
 
 use super::{Detection, Signal, figures};
+use crate::facts::slots;
 use crate::limiter::input::LimiterInput;
 use model::human::percent;
 use model::{NS_PER_S, SERVICE_BIN_NS};
 
 /// Share of the requests, or of their time together, that a timer must have.
 const MOST: f64 = 0.5;
+/// Stalls of the whole server that may last as long as a timer by accident: each delays as many requests as there are slots.
+const STALLS: f64 = 2.0;
 /// With busier CPUs it is not the timer that limits.
 const CPUS_BUSY: f64 = 0.7;
 /// Workers asleep for this share of the time are a timer of the server's own.
@@ -100,8 +103,8 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
     })
 }
 
-/// Share of the time of all requests that passes in those that take as long as the timer, if that is most of it and the times
-/// on either side are few.
+/// Share of the time of all requests that passes in those that take as long as the timer, if that is most of it, they are many, and
+/// the times on either side are few.
 fn share(input: &LimiterInput<'_>, timer: &Timer) -> Option<f64> {
     let bins = &input.evidence.service_bins;
     let bin = |ms: u64| (ms * (NS_PER_S / 1000) / SERVICE_BIN_NS) as usize;
@@ -115,5 +118,6 @@ fn share(input: &LimiterInput<'_>, timer: &Timer) -> Option<f64> {
     let its: f64 = bins.iter().enumerate().filter(|(at, _)| span.contains(at)).map(times).sum();
     let counted = timer.counter.is_none_or(|name| input.counter("tcp", name).is_none_or(|n| 2.0 * n >= within as f64));
     let share = its / all.max(f64::MIN_POSITIVE);
-    (counted && share >= MOST && within > 5 * around).then_some(share)
+    let are_many = within as f64 > STALLS * slots(input.evidence);
+    (counted && are_many && share >= MOST && within > 5 * around).then_some(share)
 }

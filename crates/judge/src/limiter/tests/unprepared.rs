@@ -167,6 +167,23 @@ fn time_that_passes_for_a_timer_of_tcp_is_named_with_the_timer() {
     assert_ne!(of(&sleeping).name, "timer-limited", "its workers sleep by themselves");
 }
 
+/// One response of 15 took 210 ms beside a program that took the CPUs for as long, and was `timer-limited`.
+#[test]
+fn a_stall_that_lasts_as_long_as_a_timer_is_none() {
+    let of_requests = |delayed: u64| {
+        let mut evidence = run();
+        evidence.service_bins.fill(0);
+        evidence.service_bins[0] = 14;
+        evidence.service_bins[(210_000_000 / model::SERVICE_BIN_NS) as usize] = delayed;
+        let slots = crate::facts::slots(&evidence) as u64;
+        (of(&evidence).name, slots)
+    };
+    let (name, slots) = of_requests(1);
+    assert_ne!(name, "timer-limited");
+    assert_ne!(of_requests(2 * slots).0, "timer-limited", "two stalls of all that were in flight");
+    assert_eq!(of_requests(2 * slots + 1).0, "timer-limited");
+}
+
 /// "32 connections can request at most 32,000,000,000/s (each response takes 0 ns)".
 #[test]
 fn a_server_with_room_that_answered_nothing_has_no_time_of_a_response() {

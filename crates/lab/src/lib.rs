@@ -16,6 +16,7 @@ pub mod first_verdict;
 pub mod hosts;
 pub mod injections;
 mod install;
+pub mod kubernetes;
 pub mod ladder;
 pub mod manners;
 pub mod noise;

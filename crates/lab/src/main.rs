@@ -3,8 +3,8 @@
 
 use clap::Parser;
 use lab::{
-    aa, attacks, calibrate, chaos, containers, first_verdict, injections, ladder, manners, noise, null_server, outputs,
-    peers, sampler, servers, zoo,
+    aa, attacks, calibrate, chaos, containers, first_verdict, injections, kubernetes, ladder, manners, noise,
+    null_server, outputs, peers, sampler, servers, zoo,
 };
 use std::process::ExitCode;
 
@@ -20,6 +20,7 @@ enum Program {
     Attacks(attacks::Options),
     Ladder(ladder::Options),
     Containers(containers::Options),
+    Kubernetes(kubernetes::Options),
     FirstVerdict(first_verdict::Options),
     Injections(injections::Options),
     CleanRuns(injections::clean_runs::Options),
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         Program::Attacks(options) => attacks::run(options),
         Program::Ladder(options) => ladder::run(options),
         Program::Containers(options) => containers::run(options),
+        Program::Kubernetes(options) => kubernetes::run(options),
         Program::FirstVerdict(options) => first_verdict::run(options),
         Program::Injections(options) => injections::run(options),
         Program::CleanRuns(options) => injections::clean_runs::run(options),

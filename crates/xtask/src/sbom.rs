@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
+use crate::release;
 use crate::snapshot::{self, Snapshot};
 use crate::tools;
 use xtask::workspace;
@@ -23,7 +24,8 @@ pub(crate) fn write() -> Result<()> {
     snapshot::tell_changes()?;
     // The tool writes beside each manifest, which therefore are copies.
     let copy = Snapshot::at(&folder.join("sources"))?;
-    let arguments = ["cyclonedx", "--quiet", "--format", "json", "--spec-version", "1.5"];
+    let features = ["--features", release::FEATURES];
+    let arguments = [&["cyclonedx", "--quiet", "--format", "json", "--spec-version", "1.5"][..], &features].concat();
     let mut command = tools::cargo(&tool, &arguments)?;
     workspace::run(command.current_dir(&copy.root).env("SOURCE_DATE_EPOCH", copy.epoch_s.to_string()))?;
     let made = copy.root.join("crates/plimsoll").join(FILE);

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, anyhow, bail};
 
 use crate::measuring::{self, Measuring, Which};
 use crate::tally::{self, Tally};
-use crate::{deny, fuzz, tidy};
+use crate::{deny, fuzz, release, tidy};
 use xtask::{packages, workspace};
 
 /// Time that `--all` fuzzes each target.
@@ -45,6 +45,7 @@ fn everything(tally: &mut Tally) -> Result<()> {
         let targets = scope.spawn(|| fuzz::build_aside(FUZZ));
         static_checks()?;
         step("licences, bans, sources, advisories", deny::run)?;
+        step("clippy of a release", release_features)?;
         hermetic_tests(tally)?;
         step("packages", || joined(packages))?;
         // Each of these whatever came of the others: all that is wrong is told at once.
@@ -84,6 +85,13 @@ fn static_checks() -> Result<()> {
         let arguments = ["doc", "--quiet", "--workspace", "--no-deps", "--document-private-items"];
         workspace::run(workspace::cargo(&arguments).env("RUSTDOCFLAGS", "-D warnings"))
     })
+}
+
+/// What the compiler sees of the features of a release, whose crates take a while.
+fn release_features() -> Result<()> {
+    let arguments =
+        ["clippy", "--quiet", "--package", "plimsoll", "--features", release::FEATURES, "--", "-D", "warnings"];
+    workspace::run(&mut workspace::cargo(&arguments))
 }
 
 /// Tests that need nothing but the toolchain.

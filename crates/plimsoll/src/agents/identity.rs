@@ -4,6 +4,7 @@ use crate::exit::CommandError;
 use crate::session::environment::usable_cpus;
 use agent::{Hello, PROTOCOL};
 use std::path::Path;
+use std::thread::available_parallelism;
 
 /// The file of this program, also when it has been replaced since.
 pub(crate) const OWN_PROGRAM: &str = "/proc/self/exe";
@@ -12,6 +13,7 @@ pub(crate) const OWN_PROGRAM: &str = "/proc/self/exe";
 pub(crate) fn identity() -> Result<Hello, CommandError> {
     let build = observe::sha256(Path::new(OWN_PROGRAM))
         .ok_or_else(|| CommandError::usage(format!("cannot read the own program through {OWN_PROGRAM}")))?;
+    let usable = usable_cpus().len() as u32;
     Ok(Hello {
         protocol: PROTOCOL,
         version: env!("CARGO_PKG_VERSION").into(),
@@ -19,6 +21,7 @@ pub(crate) fn identity() -> Result<Hello, CommandError> {
         architecture: std::env::consts::ARCH.into(),
         host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
         boot_id: observe::profile::boot_id(),
-        cpus: usable_cpus().len() as u32,
+        // A container may use less than its CPUs.
+        cpus: available_parallelism().map_or(usable, |cpus| usable.min(cpus.get() as u32)),
     })
 }

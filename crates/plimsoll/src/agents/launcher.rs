@@ -57,6 +57,11 @@ pub(crate) trait Launcher: Send + Sync + 'static {
         START_NS
     }
 
+    /// True if the loopback of an agent is its own, also on this machine.
+    fn has_own_loopback(&self) -> bool {
+        false
+    }
+
     /// Nobody waits for agents any more, and what was started for them ends.
     fn close(&self) {}
 }

@@ -29,6 +29,8 @@ pub(crate) struct Agents {
     pump: Pump<Fleet>,
     hellos: Vec<Hello>,
     own: Hello,
+    /// See [`Launcher::has_own_loopback`].
+    have_own_loopback: bool,
     on_loss: OnLoss,
     /// The first that was lost.
     lost: OnceLock<LostAgent>,
@@ -53,7 +55,8 @@ impl Agents {
             launcher.take_notes().iter().for_each(|note| progress.line(note));
             match event {
                 Some((FleetEvent::Greeted, hellos)) => {
-                    return Ok(Self { pump, hellos, own, on_loss, lost: OnceLock::new() });
+                    let have_own_loopback = launcher.has_own_loopback();
+                    return Ok(Self { pump, hellos, own, have_own_loopback, on_loss, lost: OnceLock::new() });
                 }
                 Some((FleetEvent::Failed(error), _)) => return Err(command_error(error)),
                 Some((FleetEvent::Note(text), _)) => progress.line(&text),
@@ -82,7 +85,8 @@ impl Agents {
 
     /// Refuses a target that means another machine to each agent.
     pub(crate) fn check_target(&self, address: &Address) -> Result<(), CommandError> {
-        may_load(address, self.hellos.iter().any(|hello| hello.boot_id != self.own.boot_id))
+        let is_elsewhere = |hello: &Hello| hello.boot_id != self.own.boot_id;
+        may_load(address, self.have_own_loopback || self.hellos.iter().any(is_elsewhere))
     }
 
     /// The load threads of each: as many as asked for, else one a CPU.

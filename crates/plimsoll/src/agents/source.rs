@@ -2,6 +2,9 @@
 
 use crate::agents::connect::launcher::{ConnectLauncher, Meeting, SCHEME};
 use crate::agents::host::Host;
+#[cfg(feature = "kubernetes")]
+use crate::agents::kubernetes::launcher::KubernetesLauncher;
+use crate::agents::kubernetes::options::KubernetesOptions;
 use crate::agents::launcher::Launcher;
 use crate::agents::slurm::{SlurmLauncher, SlurmOptions};
 use crate::agents::ssh::Ssh;
@@ -26,6 +29,8 @@ pub(crate) enum Source {
     Connect(Meeting),
     /// By Slurm: they connect.
     Slurm(SlurmOptions),
+    /// In a cluster of Kubernetes.
+    Kubernetes(KubernetesOptions),
 }
 
 impl Source {
@@ -35,6 +40,7 @@ impl Source {
             Self::Ssh(hosts, _) => hosts.len(),
             Self::Connect(meeting) => meeting.agents,
             Self::Slurm(options) => options.meeting.agents,
+            Self::Kubernetes(options) => options.agents,
         }
     }
 
@@ -44,6 +50,10 @@ impl Source {
             Self::Ssh(hosts, ssh) => Arc::new(SshLauncher::new(hosts.clone(), ssh.clone())?),
             Self::Connect(meeting) => Arc::new(ConnectLauncher::new(meeting.clone(), SCHEME)?),
             Self::Slurm(options) => Arc::new(SlurmLauncher::new(options)?),
+            #[cfg(feature = "kubernetes")]
+            Self::Kubernetes(options) => Arc::new(KubernetesLauncher::new(options)?),
+            #[cfg(not(feature = "kubernetes"))]
+            Self::Kubernetes(_) => return Err(crate::agents::kubernetes::options::not_in_this_build()),
         })
     }
 }

@@ -9,12 +9,14 @@ use std::path::PathBuf;
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Other machines", group = ArgGroup::new("machines").args(["client", "server_host"]).multiple(true))]
 pub(crate) struct ClientArgs {
-    /// Machines that generate the load, such as ssh://load1,ssh://user@10.0.0.2:22, connect://N or slurm://N; repeatable
+    /// Machines that generate the load, such as ssh://load1,ssh://user@10.0.0.2:22, connect://N, slurm://N or k8s://NAMESPACE?replicas=N; repeatable
     ///
     /// Each is reached by the system's ssh with its configuration, keys and jump hosts, and gets a copy of this program in
     /// ~/.cache/plimsoll/agents. They share each load exactly and start at the same instant; --threads counts for each. The
     /// target has to be reachable from here too. With connect://N, alone, N agents are started by other means, each with the
-    /// command that is printed, and connect to --agents-listen; with slurm://N srun starts them on N nodes.
+    /// command that is printed, and connect to --agents-listen; with slurm://N srun starts them on N nodes. With
+    /// k8s://NAMESPACE?replicas=N a Job of Kubernetes does, reached through the API server of the kubeconfig; &image=IMAGE,
+    /// &cpus=N for each, and &context=NAME may follow.
     #[arg(long, value_name = "HOSTS", value_delimiter = ',', requires = "url",
           conflicts_with_all = ["serve", "cpus", "unix_socket"])]
     pub(crate) client: Vec<String>,
@@ -42,7 +44,7 @@ pub(crate) struct ClientArgs {
     /// Address of this machine that agents connect to (connect://, slurm://); port 0 is any free one [default: 127.0.0.1:0]
     #[arg(long, value_name = "ADDRESS:PORT", requires = "client")]
     pub(crate) agents_listen: Option<SocketAddr>,
-    /// Time within which agents have to connect (connect://, slurm://) [default: 120s]
+    /// Time within which agents have to be there (connect://, slurm://, k8s://) [default: 120s]
     #[arg(long, value_name = "TIME", requires = "client")]
     pub(crate) agents_wait: Option<Duration>,
     /// File of the secret that agents who connect have to know, made if it is missing [default: PLIMSOLL_TOKEN]
@@ -75,9 +77,9 @@ Examples:
 ///
 /// Run there: plimsoll run URL --client connect://N --agents-listen 10.0.0.1:7000. Both ends prove to each other that they
 /// know one secret, the token, and have to be the same build. The agent generates the load that it is told to, and ends with
-/// the connection. Without --connect it speaks on stdin and stdout, as ssh:// agents do.
+/// the connection. Without --connect or --listen it speaks on stdin and stdout, as ssh:// agents do.
 #[derive(Debug, Args)]
-#[command(after_help = AGENT_EXAMPLES)]
+#[command(after_help = AGENT_EXAMPLES, group = ArgGroup::new("way").args(["connect", "listen"]))]
 pub(crate) struct AgentArgs {
     /// Address of the coordinator, as its --agents-listen prints it
     #[arg(long, value_name = "HOST:PORT")]
@@ -85,7 +87,12 @@ pub(crate) struct AgentArgs {
     /// File of the token, with mode 0600 [default: PLIMSOLL_TOKEN]
     #[arg(long, value_name = "FILE", requires = "connect")]
     pub(crate) token_file: Option<PathBuf>,
-    /// How long to try while nobody listens at that address
-    #[arg(long, value_name = "TIME", default_value = "30s", requires = "connect")]
+    /// Port of 127.0.0.1 on which to wait for the coordinator, for a container whose loopback nobody else reaches (k8s://)
+    ///
+    /// The first who connects is obeyed, without a token: whoever forwards the port has to have shown who they are.
+    #[arg(long, value_name = "PORT")]
+    pub(crate) listen: Option<u16>,
+    /// How long to try while nobody listens at that address, or to wait on that port
+    #[arg(long, value_name = "TIME", default_value = "30s", requires = "way")]
     pub(crate) wait: Duration,
 }

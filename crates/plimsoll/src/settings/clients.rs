@@ -3,6 +3,7 @@
 use crate::agents::connect::launcher::{self as connect, Meeting};
 use crate::agents::connect::token::{TOKEN_VARIABLE, Token, TokenSource};
 use crate::agents::host::Host;
+use crate::agents::kubernetes::options::{self as kubernetes, KubernetesOptions};
 use crate::agents::remote::{AGREE_NS, too_few};
 use crate::agents::slurm::{self, SlurmOptions};
 use crate::agents::source::{RemoteOptions, Source};
@@ -22,6 +23,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 /// Agents that others start are waited for so long.
 const WAIT: Duration = Duration { ns: 120 * NS_PER_S };
+const WAIT_FLAG: &str = "--agents-wait";
 
 /// Other machines that take part in a measurement.
 #[derive(Clone, Debug)]
@@ -70,6 +72,9 @@ fn remote(
 
 /// Number of agents of `--client`; none without it.
 pub(crate) fn agents(args: &ClientArgs) -> Result<usize, CommandError> {
+    if let Some(options) = in_cluster(args)? {
+        return Ok(options.agents);
+    }
     Ok(started_by_others(args)?.map_or(args.client.len(), |(_, agents)| agents))
 }
 
@@ -79,9 +84,7 @@ fn started_by_others(args: &ClientArgs) -> Result<Option<(&'static str, usize)>,
         .into_iter()
         .find_map(|scheme| args.client.iter().find_map(|text| Some((scheme, text.strip_prefix(scheme)?))));
     let Some((scheme, number)) = found else { return Ok(None) };
-    let [_] = &args.client[..] else {
-        return Err(CommandError::usage(format!("--client {scheme}N goes alone: N is the number of all agents")));
-    };
+    alone(args, &format!("{scheme}N goes alone: N"))?;
     let agents = number.parse().ok().filter(|n| (1..=AGENTS_MAX).contains(n)).ok_or_else(|| {
         let shown = Redacted::url(&args.client[0]);
         CommandError::usage(format!(
@@ -91,10 +94,29 @@ fn started_by_others(args: &ClientArgs) -> Result<Option<(&'static str, usize)>,
     Ok(Some((scheme, agents)))
 }
 
+/// Refuses agents of other kinds beside those of `what`.
+fn alone(args: &ClientArgs, what: &str) -> Result<(), CommandError> {
+    match args.client.len() {
+        1 => Ok(()),
+        _ => Err(CommandError::usage(format!("--client {what} is the number of all agents"))),
+    }
+}
+
+/// Agents in a cluster of Kubernetes; none if no such are asked for.
+fn in_cluster(args: &ClientArgs) -> Result<Option<KubernetesOptions>, CommandError> {
+    let Some(text) = args.client.iter().find(|text| text.starts_with(kubernetes::SCHEME)) else { return Ok(None) };
+    alone(args, &format!("{}NAMESPACE?replicas=N goes alone: N", kubernetes::SCHEME))?;
+    KubernetesOptions::parse(text, args.agents_wait).map(Some)
+}
+
 /// How the agents of `--client` are started.
 fn source(args: &ClientArgs) -> Result<Source, CommandError> {
+    if let Some(options) = in_cluster(args)? {
+        refuse(meeting_flags(args).into_iter().filter(|(flag, _)| *flag != WAIT_FLAG))?;
+        return Ok(Source::Kubernetes(options));
+    }
     let Some((scheme, agents)) = started_by_others(args)? else {
-        refuse_meeting(args)?;
+        refuse(meeting_flags(args).into_iter())?;
         return Ok(Source::Ssh(Host::list(&args.client)?, Ssh::new(args.ssh.as_deref())?));
     };
     if scheme == slurm::SCHEME {
@@ -137,15 +159,19 @@ fn meeting(args: &ClientArgs, agents: usize, listen: SocketAddr, token: TokenSou
     Meeting { agents, listen, wait: args.agents_wait.unwrap_or(WAIT), token, token_file: args.token_file.clone() }
 }
 
-/// Refuses flags that agents of ssh do not need.
-fn refuse_meeting(args: &ClientArgs) -> Result<(), CommandError> {
-    let given = [
+/// Flags of agents who connect, and whether they are given.
+fn meeting_flags(args: &ClientArgs) -> [(&'static str, bool); 4] {
+    [
         ("--agents-listen", args.agents_listen.is_some()),
-        ("--agents-wait", args.agents_wait.is_some()),
+        (WAIT_FLAG, args.agents_wait.is_some()),
         ("--token-file", args.token_file.is_some()),
         ("--srun", args.srun.is_some()),
-    ];
-    match given.into_iter().find(|(_, is_given)| *is_given) {
+    ]
+}
+
+/// Refuses flags that agents do not need.
+fn refuse(mut flags: impl Iterator<Item = (&'static str, bool)>) -> Result<(), CommandError> {
+    match flags.find(|(_, is_given)| *is_given) {
         Some((flag, _)) => Err(CommandError::usage(format!(
             "{flag} is for --client {}N or {}N, whose agents connect",
             connect::SCHEME,
@@ -206,6 +232,9 @@ mod tests {
         let count = |client: &[&str]| agents(&args(client, None)).map_err(|error| error.message);
         assert_eq!([count(&[]), count(&["ssh://a", "ssh://b"])], [Ok(0), Ok(2)]);
         assert_eq!([count(&["connect://3"]), count(&["slurm://5"])], [Ok(3), Ok(5)]);
+        assert_eq!(count(&["k8s://load?replicas=7"]), Ok(7));
+        let both = count(&["k8s://load?replicas=2", "ssh://a"]).expect_err("N is the number of all");
+        assert!(both.contains("k8s://NAMESPACE?replicas=N goes alone"), "{both}");
     }
 
     #[test]

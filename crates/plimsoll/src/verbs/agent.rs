@@ -1,25 +1,54 @@
-//! `plimsoll agent`: the other end of `--client`, on a connection to the coordinator, or on stdin and stdout.
+//! `plimsoll agent`: the other end of `--client`, on a connection to the coordinator, one of it, or on stdin and stdout.
 
 use crate::agents::connect::caller::call;
 use crate::agents::connect::token::Token;
 use crate::agents::identity::identity;
+use crate::agents::launcher::ended_until;
 use crate::agents::serve::serve;
 use crate::cli::clients::AgentArgs;
 use crate::exit::{CommandError, Exit};
 use crate::output::printer;
-use std::time::Duration;
+use clock::monotonic_ns;
+use model::Duration;
+use std::io::{self, ErrorKind};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
 
 pub(crate) fn agent(args: &AgentArgs) -> Result<Exit, CommandError> {
-    match &args.connect {
-        None => serve(std::io::stdin(), std::io::stdout(), identity()?),
-        Some(address) => connected(address, args),
+    match (&args.connect, args.listen) {
+        (Some(address), _) => connected(address, args),
+        (None, Some(port)) => waited_for(port, args.wait),
+        (None, None) => serve(io::stdin(), io::stdout(), identity()?),
     }
     .map(|()| Exit::Fine)
 }
 
 fn connected(address: &str, args: &AgentArgs) -> Result<(), CommandError> {
     let (token, own) = (Token::of_agent(args.token_file.as_deref())?, identity()?);
-    let (from, to) = call(address, &token, &own.build, Duration::from_nanos(args.wait.ns))?;
+    let (from, to) = call(address, &token, &own.build, std::time::Duration::from_nanos(args.wait.ns))?;
     printer::note(&format!("connected to the coordinator at {address}"));
     serve(from, to, own)
+}
+
+/// Serves the first who connects to a port of the loopback within a time.
+fn waited_for(port: u16, wait: Duration) -> Result<(), CommandError> {
+    let wrong = |why: String| CommandError::usage(format!("agent on port {port} of 127.0.0.1: {why}"));
+    let own = identity()?;
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(|error| wrong(error.to_string()))?;
+    let socket = accept(&listener, wait).map_err(|error| wrong(error.to_string()))?;
+    let socket = socket.ok_or_else(|| wrong(format!("no coordinator came within {wait}")))?;
+    // Nobody else is waited for.
+    drop(listener);
+    let halves = socket.set_nodelay(true).and_then(|()| socket.try_clone());
+    serve(halves.map_err(|error| wrong(error.to_string()))?, socket, own)
+}
+
+/// The first connection; none within the time.
+fn accept(listener: &TcpListener, wait: Duration) -> io::Result<Option<TcpStream>> {
+    listener.set_nonblocking(true)?;
+    let until_ns = monotonic_ns().saturating_add(wait.ns);
+    let accepted = ended_until(until_ns, || match listener.accept() {
+        Err(error) if [ErrorKind::WouldBlock, ErrorKind::Interrupted].contains(&error.kind()) => None,
+        accepted => Some(accepted),
+    });
+    accepted.transpose().map(|accepted| accepted.map(|(socket, _)| socket))
 }

@@ -1,6 +1,7 @@
 //! Load from agents, and a server observed by one, reached by a command that runs them on this machine.
 
 mod bandwidth;
+mod cluster;
 mod comparisons;
 mod connected;
 mod host_experiment;

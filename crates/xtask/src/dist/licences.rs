@@ -9,6 +9,7 @@ use anyhow::{Context, Result};
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package};
 
 use crate::platform::PLATFORMS;
+use crate::release;
 
 /// Begins of the names of files with a licence or what a licence wants to be passed on.
 const NAMES: [&str; 5] = ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE"];
@@ -16,7 +17,8 @@ const NAMES: [&str; 5] = ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE"
 /// The list of a workspace with `plimsoll`, for all platforms.
 pub(super) fn list(workspace: &Path) -> Result<String> {
     let platforms = PLATFORMS.iter().map(|platform| format!("--filter-platform={}", platform.triple));
-    let options: Vec<String> = std::iter::once("--locked".to_owned()).chain(platforms).collect();
+    let features = format!("--features=plimsoll/{}", release::FEATURES);
+    let options: Vec<String> = ["--locked".to_owned(), features].into_iter().chain(platforms).collect();
     let metadata = MetadataCommand::new().current_dir(workspace).other_options(options).exec()?;
     let linked = linked(&metadata, "plimsoll")?;
     Ok(render(&linked.into_iter().map(Linked::read).collect::<Result<Vec<_>>>()?))
@@ -119,7 +121,7 @@ mod tests {
     fn crates_in_the_binary_are_listed_and_others_are_not() {
         let text = list(&workspace::root()).unwrap();
         let listed = |name: &str| text.lines().any(|line| line.starts_with(&format!("{name} ")) && line.contains('\t'));
-        assert!(listed("ring") && listed("inferno"), "{text:.2000}");
+        assert!(listed("ring") && listed("inferno") && listed("kube"), "{text:.2000}");
         assert!(text.contains("CDDL-1.0") && text.contains("Permission is hereby granted"));
         // One of tests, one of a build script, one of our own.
         for other in ["proptest", "cc", "model"] {

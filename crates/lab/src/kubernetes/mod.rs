@@ -1,0 +1,62 @@
+//! `cargo xtask kubernetes`: load from the pods of a real cluster, which is built and started for it, and what happens when
+//! agents, coordinator, links and rights fail.
+
+mod cases;
+mod cluster;
+mod programs;
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use cases::CASES;
+use cluster::{Cluster, Parts};
+use xtask::workspace;
+
+/// Load from a cluster of Kubernetes with two nodes in network namespaces, with what `cargo xtask dist` has made, and each way
+/// in which it fails: etcd, containerd and runc of Debian, the rest built by Go, as root; 4 minutes, the first time 15
+#[derive(Clone, Debug, clap::Args)]
+pub struct Options {
+    /// These cases alone
+    #[arg(long, value_name = "CASE,...", value_delimiter = ',', value_parser = cases::names())]
+    only: Vec<String>,
+}
+
+/// Starts the cluster and tries the cases.
+///
+/// # Errors
+/// If there is no cluster, or a case ends otherwise than it should.
+pub fn run(options: Options) -> Result<()> {
+    ensure!(rustix::process::geteuid().is_root(), "network namespaces and containers need root");
+    let processor = std::env::consts::ARCH;
+    let parts = Parts {
+        kubernetes: programs::ensure()?,
+        plimsoll: made(&format!("-{processor}"))?,
+        image: made(&format!("-{processor}-image.tar"))?,
+    };
+    let cluster = Cluster::start(parts)?;
+    let mut failed = Vec::new();
+    for case in CASES.iter().filter(|case| options.only.is_empty() || options.only.iter().any(|name| name == case.name))
+    {
+        match (case.check)(&cluster) {
+            Ok(said) => println!("{:<24} {said}", case.name),
+            Err(error) => {
+                println!("{:<24} FAILED: {error:#}", case.name);
+                failed.push(case.name);
+            }
+        }
+    }
+    match failed.as_slice() {
+        [] => Ok(()),
+        names => bail!("failed: {}", names.join(", ")),
+    }
+}
+
+/// A file that `cargo xtask dist` has made.
+fn made(ending: &str) -> Result<PathBuf> {
+    let folder = workspace::target().join("dist");
+    let files = fs::read_dir(&folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
+    let found = files.filter(|path| path.to_string_lossy().ends_with(ending)).min();
+    found.with_context(|| format!("no file *{ending} in {}: run `cargo xtask dist`", folder.display()))
+}

@@ -1,0 +1,167 @@
+//! What the pods of a Job say of themselves, as the API server tells it. Texts come from a cluster and are bounded.
+
+use agent::checked;
+use serde_json::Value;
+
+/// Where the index of a pod stands.
+const INDEX: &str = "batch.kubernetes.io/job-completion-index";
+/// What a container waits for that does not come by itself.
+const STUCK: [&str; 6] = [
+    "ErrImageNeverPull",
+    "ImagePullBackOff",
+    "InvalidImageName",
+    "CreateContainerConfigError",
+    "CreateContainerError",
+    "RunContainerError",
+];
+
+/// How far a pod is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum PodState {
+    /// It does not run yet; for what reason, if that is known.
+    Waiting(Option<String>),
+    /// It runs, under this name.
+    Running(String),
+    /// It never runs, or runs no more.
+    Ended {
+        /// Its name.
+        pod: String,
+        why: String,
+    },
+}
+
+/// Index and state of a pod; none if it is no pod of an Indexed Job.
+pub(super) fn read(pod: &Value) -> Option<(usize, PodState)> {
+    let metadata = &pod["metadata"];
+    let text = |of: &str| metadata[of][INDEX].as_str();
+    let index = text("labels").or_else(|| text("annotations"))?.parse().ok()?;
+    let name = metadata["name"].as_str()?.to_owned();
+    let status = &pod["status"];
+    let container = &status["containerStatuses"][0]["state"];
+    let terminated = &container["terminated"];
+    let ended = match status["phase"].as_str().unwrap_or_default() {
+        "Failed" | "Succeeded" => Some(ended(status, terminated)),
+        _ if metadata["deletionTimestamp"].is_string() => Some(deleted(status)),
+        _ if terminated.is_object() => Some(ended(status, terminated)),
+        _ => stuck(&container["waiting"]),
+    };
+    let state = match ended {
+        Some(why) => PodState::Ended { pod: name, why },
+        None if container["running"].is_object() => PodState::Running(name),
+        None => PodState::Waiting(awaited(status, &container["waiting"])),
+    };
+    Some((index, state))
+}
+
+/// Why a pod has ended.
+fn ended(status: &Value, terminated: &Value) -> String {
+    // Such as Evicted, or DeadlineExceeded.
+    if let Some(why) = reason(status) {
+        return format!("its pod has ended: {why}");
+    }
+    match (terminated["exitCode"].as_i64(), terminated["reason"].as_str()) {
+        (Some(code), Some(reason)) => format!("its container has ended with {code} ({})", checked::text(reason)),
+        (Some(code), None) => format!("its container has ended with {code}"),
+        (None, _) => "its pod has ended".to_owned(),
+    }
+}
+
+fn deleted(status: &Value) -> String {
+    match reason(status) {
+        Some(why) => format!("its pod is being deleted: {why}"),
+        None => "its pod is being deleted".to_owned(),
+    }
+}
+
+/// Why a container never runs; none if it may.
+fn stuck(container: &Value) -> Option<String> {
+    let is_stuck = container["reason"].as_str().is_some_and(|reason| STUCK.contains(&reason));
+    reason(container).filter(|_| is_stuck).map(|why| format!("its pod cannot start: {why}"))
+}
+
+/// What a pod that does not run waits for.
+fn awaited(status: &Value, container: &Value) -> Option<String> {
+    let conditions = status["conditions"].as_array().into_iter().flatten();
+    let mut unscheduled =
+        conditions.filter(|condition| condition["type"] == "PodScheduled" && condition["status"] == "False");
+    reason(container).or_else(|| unscheduled.find_map(reason))
+}
+
+/// Reason and message of a part of a status.
+fn reason(part: &Value) -> Option<String> {
+    let text = |key: &str| part[key].as_str().map(checked::text).filter(|text| !text.is_empty());
+    match (text("reason"), text("message")) {
+        (Some(reason), Some(message)) if message.contains(&reason) => Some(message),
+        (Some(reason), Some(message)) => Some(format!("{reason}: {message}")),
+        (reason, message) => reason.or(message),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn state(status: Value) -> PodState {
+        let pod = json!({ "metadata": { "name": "plimsoll-0a-1-x", "labels": { INDEX: "1" } }, "status": status });
+        let (index, state) = read(&pod).expect("a pod of an Indexed Job");
+        assert_eq!(index, 1);
+        state
+    }
+
+    fn container(phase: &str, state: Value) -> Value {
+        json!({ "phase": phase, "containerStatuses": [{ "state": state }] })
+    }
+
+    /// Why one has ended.
+    fn ended(state: PodState) -> String {
+        match state {
+            PodState::Ended { pod, why } if pod == "plimsoll-0a-1-x" => why,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_pod_without_a_node_says_why() {
+        let message = "0/2 nodes are available: 2 Insufficient cpu.";
+        let condition =
+            json!({ "type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message });
+        let waits = state(json!({ "phase": "Pending", "conditions": [condition] }));
+        assert_eq!(waits, PodState::Waiting(Some(format!("Unschedulable: {message}"))));
+        assert_eq!(state(json!({ "phase": "Pending" })), PodState::Waiting(None));
+        assert_eq!(state(Value::Null), PodState::Waiting(None));
+    }
+
+    #[test]
+    fn an_image_that_is_not_there_does_not_come_and_a_container_that_is_made_does() {
+        let missing =
+            json!({ "waiting": { "reason": "ErrImageNeverPull", "message": "Container image \"a\" is not present" } });
+        let why = ended(state(container("Pending", missing)));
+        assert!(why.starts_with("its pod cannot start: ErrImageNeverPull: Container image"), "{why}");
+        let made = json!({ "waiting": { "reason": "ContainerCreating" } });
+        assert_eq!(state(container("Pending", made)), PodState::Waiting(Some("ContainerCreating".into())));
+    }
+
+    #[test]
+    fn a_pod_that_runs_no_more_says_why() {
+        assert_eq!(state(container("Running", json!({ "running": {} }))), PodState::Running("plimsoll-0a-1-x".into()));
+        let killed = json!({ "terminated": { "exitCode": 137, "reason": "OOMKilled" } });
+        let why = "its container has ended with 137 (OOMKilled)";
+        assert_eq!(ended(state(container("Running", killed.clone()))), why);
+        assert_eq!(ended(state(container("Failed", killed))), why);
+        let evicted =
+            json!({ "phase": "Failed", "reason": "Evicted", "message": "The node was low on resource: memory." });
+        assert_eq!(ended(state(evicted)), "its pod has ended: Evicted: The node was low on resource: memory.");
+    }
+
+    #[test]
+    fn texts_of_a_cluster_are_one_bounded_line() {
+        let flood = format!("a\u{1b}[31m{}", "b".repeat(10_000));
+        let PodState::Waiting(Some(why)) = state(container("Pending", json!({ "waiting": { "reason": flood } })))
+        else {
+            panic!("it does not wait")
+        };
+        assert!(why.len() < 1000 && !why.contains(char::is_control), "{why:?}");
+        assert_eq!(read(&json!({ "metadata": { "name": "other" } })), None, "a pod of another Job");
+    }
+}

@@ -2,7 +2,7 @@
 
 use crate::support::{plimsoll, wait_for};
 use std::io::Read;
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 
 use super::SOON;
 
@@ -21,7 +21,8 @@ fn an_agent_that_waits_on_its_loopback_serves_the_first_who_comes_and_ends_with_
     first.set_read_timeout(Some(SOON)).expect("a timeout");
     first.read_exact(&mut [0]).expect("an agent speaks first");
     assert!(connect().is_none(), "nobody else is let in");
-    drop(first);
+    first.shutdown(Shutdown::Write).expect("it is open");
+    first.read_to_end(&mut Vec::new()).expect("the agent ends it too");
     agent.end().exits(0);
 }
 

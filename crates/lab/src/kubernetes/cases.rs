@@ -176,7 +176,7 @@ fn run(cluster: &Cluster) -> Result<String> {
     let agents = record["agents"].as_array().context("agents")?;
     let names: Vec<_> = agents.iter().filter_map(|agent| agent["name"].as_str()).collect();
     ensure!(names == ["k8s://load/1", "k8s://load/2"], "{names:?}");
-    ensure!(agents.iter().all(|agent| agent["requests"].as_u64() > Some(100)), "{agents:?}");
+    ensure!(agents.iter().all(|agent| agent["flow"]["good"].as_u64() > Some(100)), "{agents:?}");
     let after_s = clean(cluster)?;
     Ok(format!(
         "{} good responses of 2 agents, {took_s:.1} s with start and end, clean after {after_s:.1} s",
@@ -186,11 +186,15 @@ fn run(cluster: &Cluster) -> Result<String> {
 
 fn sweep(cluster: &Cluster) -> Result<String> {
     let words =
-        ["sweep", "--from", "2", "--to", "8", "--points", "3", "--iterations", "1", "--warmup", "500ms", "-d", "1s"];
+        ["sweep", "--from", "2", "--to", "8", "--points", "3", "--iterations", "1", "--warmup", "500ms", "-d", "4s"];
     let record = ended(cluster, "load", "load?replicas=2", &words)?.record(&[0, 4])?;
     let loads = record["points"].as_array().map_or(0, Vec::len);
+    ensure!(loads == 3, "{loads} loads");
     clean(cluster)?;
-    Ok(format!("{loads} loads of the same agents, verdict {}", record["verdict"]["state"]))
+    let findings = record["verdict"]["findings"].as_array().into_iter().flatten();
+    let rules: Vec<_> =
+        findings.filter(|finding| finding["state"] != "note").filter_map(|finding| finding["rule"].as_str()).collect();
+    Ok(format!("{loads} loads of the same agents, verdict {} {}", record["verdict"]["state"], rules.join(" ")))
 }
 
 /// Kills the agent of one pod.

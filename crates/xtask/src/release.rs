@@ -13,14 +13,14 @@ use crate::platform::Platform;
 use crate::snapshot::Snapshot;
 use xtask::workspace::{self, printed};
 
-/// What a release has beside what each build has.
-pub(crate) const FEATURES: &str = "kubernetes";
+/// Options of cargo for what a release has beside what each build has.
+pub(crate) const FEATURES: [&str; 2] = ["--features", "plimsoll/kubernetes"];
 
 /// Builds the binary of a snapshot in the folder `target`, with the crates of cargo's `home`.
 pub(crate) fn build(copy: &Snapshot, platform: &Platform, home: &Path, target: &Path) -> Result<PathBuf> {
-    let arguments = ["build", "--release", "--locked", "--package", "plimsoll", "--features", FEATURES];
+    let arguments = ["build", "--release", "--locked", "--package", "plimsoll", "--target", platform.triple];
     let mut cargo = workspace::cargo(&arguments);
-    cargo.args(["--target", platform.triple]);
+    cargo.args(FEATURES);
     cargo.current_dir(&copy.root).env("CARGO_HOME", home).env("CARGO_TARGET_DIR", target);
     cargo.envs(platform.compilers());
     // C compilers have it for their dates.

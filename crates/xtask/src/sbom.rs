@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-use crate::release;
+use crate::release::FEATURES;
 use crate::snapshot::{self, Snapshot};
 use crate::tools;
 use xtask::workspace;
@@ -24,9 +24,9 @@ pub(crate) fn write() -> Result<()> {
     snapshot::tell_changes()?;
     // The tool writes beside each manifest, which therefore are copies.
     let copy = Snapshot::at(&folder.join("sources"))?;
-    let features = ["--features", release::FEATURES];
-    let arguments = [&["cyclonedx", "--quiet", "--format", "json", "--spec-version", "1.5"][..], &features].concat();
+    let arguments = ["cyclonedx", "--quiet", "--format", "json", "--spec-version", "1.5"];
     let mut command = tools::cargo(&tool, &arguments)?;
+    command.args(FEATURES);
     workspace::run(command.current_dir(&copy.root).env("SOURCE_DATE_EPOCH", copy.epoch_s.to_string()))?;
     let made = copy.root.join("crates/plimsoll").join(FILE);
     let text = fs::read_to_string(&made).with_context(|| format!("reading {}", made.display()))?;

@@ -10,8 +10,9 @@ use std::time::Instant;
 use anyhow::{Context, Result, anyhow, bail};
 
 use crate::measuring::{self, Measuring, Which};
+use crate::release::FEATURES;
 use crate::tally::{self, Tally};
-use crate::{deny, fuzz, release, tidy};
+use crate::{deny, fuzz, tidy};
 use xtask::{packages, workspace};
 
 /// Time that `--all` fuzzes each target.
@@ -24,7 +25,7 @@ pub(crate) fn run(all: bool) -> ExitCode {
         if all {
             return everything(&mut tally);
         }
-        static_checks()?;
+        static_checks(&[])?;
         hermetic_tests(&mut tally)
     });
     if let Err(error) = &outcome {
@@ -43,9 +44,8 @@ fn everything(tally: &mut Tally) -> Result<()> {
     std::thread::scope(|scope| {
         let packages = scope.spawn(|| packages::ensure(packages::FOR_TESTS));
         let targets = scope.spawn(|| fuzz::build_aside(FUZZ));
-        static_checks()?;
+        static_checks(&FEATURES)?;
         step("licences, bans, sources, advisories", deny::run)?;
-        step("clippy of a release", release_features)?;
         hermetic_tests(tally)?;
         step("packages", || joined(packages))?;
         // Each of these whatever came of the others: all that is wrong is told at once.
@@ -73,25 +73,18 @@ fn formal_checks() -> Result<()> {
     step("tidy", tidy::run)
 }
 
-/// What the compiler sees without running anything.
-fn static_checks() -> Result<()> {
+/// What the compiler sees without running anything. The features of a release are seen by `--all`: their crates take a while.
+fn static_checks(features: &[&str]) -> Result<()> {
     let measuring = Measuring::read()?;
     step("clippy", || {
-        clippy(&["--all-targets"])?;
+        clippy(&[&["--all-targets"], features].concat())?;
         // `--all-targets` leaves out what a plain `cargo test` does.
-        clippy(&measuring.selection())
+        clippy(&[&measuring.selection(), features].concat())
     })?;
     step("docs", || {
         let arguments = ["doc", "--quiet", "--workspace", "--no-deps", "--document-private-items"];
-        workspace::run(workspace::cargo(&arguments).env("RUSTDOCFLAGS", "-D warnings"))
+        workspace::run(workspace::cargo(&arguments).args(features).env("RUSTDOCFLAGS", "-D warnings"))
     })
-}
-
-/// What the compiler sees of the features of a release, whose crates take a while.
-fn release_features() -> Result<()> {
-    let arguments =
-        ["clippy", "--quiet", "--package", "plimsoll", "--features", release::FEATURES, "--", "-D", "warnings"];
-    workspace::run(&mut workspace::cargo(&arguments))
 }
 
 /// Tests that need nothing but the toolchain.

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package};
 
 use crate::platform::PLATFORMS;
-use crate::release;
+use crate::release::FEATURES;
 
 /// Begins of the names of files with a licence or what a licence wants to be passed on.
 const NAMES: [&str; 5] = ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE"];
@@ -17,8 +17,7 @@ const NAMES: [&str; 5] = ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE"
 /// The list of a workspace with `plimsoll`, for all platforms.
 pub(super) fn list(workspace: &Path) -> Result<String> {
     let platforms = PLATFORMS.iter().map(|platform| format!("--filter-platform={}", platform.triple));
-    let features = format!("--features=plimsoll/{}", release::FEATURES);
-    let options: Vec<String> = ["--locked".to_owned(), features].into_iter().chain(platforms).collect();
+    let options: Vec<String> = ["--locked"].into_iter().chain(FEATURES).map(str::to_owned).chain(platforms).collect();
     let metadata = MetadataCommand::new().current_dir(workspace).other_options(options).exec()?;
     let linked = linked(&metadata, "plimsoll")?;
     Ok(render(&linked.into_iter().map(Linked::read).collect::<Result<Vec<_>>>()?))

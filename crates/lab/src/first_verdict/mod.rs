@@ -65,7 +65,7 @@ pub fn run(options: Options) -> Result<()> {
 }
 
 /// A file that `cargo xtask dist` has made.
-fn made(ending: &str) -> Result<PathBuf> {
+pub(crate) fn made(ending: &str) -> Result<PathBuf> {
     let folder = workspace::target().join("dist");
     let files = fs::read_dir(&folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
     let found = files.filter(|path| path.to_string_lossy().ends_with(ending)).min();

@@ -1,8 +1,8 @@
 //! What is tried on a cluster, and what has to come of it. After each, no Job and no pod is left.
 
 use std::fs;
-use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -60,7 +60,7 @@ struct Ended {
 fn start(cluster: &Cluster, user: &str, client: &str, words: &[&str]) -> Result<Running> {
     let folder = tempfile::tempdir()?;
     let (verb, options) = words.split_first().context("a verb")?;
-    let mut command: Command = cluster.plimsoll(user, folder.path());
+    let mut command = cluster.plimsoll(user, folder.path());
     let client = format!("k8s://{client}");
     command.args([verb, Cluster::TARGET, "--json", "--client", &client]).args(options);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
@@ -138,7 +138,7 @@ impl Ended {
 }
 
 /// A file below a folder.
-fn find(folder: &Path, name: &str) -> Option<std::path::PathBuf> {
+fn find(folder: &Path, name: &str) -> Option<PathBuf> {
     let entries: Vec<_> = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path()).collect();
     let here = entries.iter().find(|path| path.file_name().is_some_and(|file| file == name)).cloned();
     here.or_else(|| entries.iter().filter(|path| path.is_dir()).find_map(|path| find(path, name)))

@@ -5,17 +5,14 @@ mod cases;
 mod cluster;
 mod programs;
 
-use std::fs;
-use std::path::PathBuf;
+use anyhow::{Result, bail, ensure};
 
-use anyhow::{Context, Result, bail, ensure};
-
+use crate::first_verdict::made;
 use cases::CASES;
 use cluster::{Cluster, Parts};
-use xtask::workspace;
 
 /// Load from a cluster of Kubernetes with two nodes in network namespaces, with what `cargo xtask dist` has made, and each way
-/// in which it fails: etcd, containerd and runc of Debian, the rest built by Go, as root; 4 minutes, the first time 15
+/// in which it fails: etcd, containerd and runc of Debian, the rest built by Go, as root; 2 minutes, the first time also 10 of CPU time for Go
 #[derive(Clone, Debug, clap::Args)]
 pub struct Options {
     /// These cases alone
@@ -51,12 +48,4 @@ pub fn run(options: Options) -> Result<()> {
         [] => Ok(()),
         names => bail!("failed: {}", names.join(", ")),
     }
-}
-
-/// A file that `cargo xtask dist` has made.
-fn made(ending: &str) -> Result<PathBuf> {
-    let folder = workspace::target().join("dist");
-    let files = fs::read_dir(&folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
-    let found = files.filter(|path| path.to_string_lossy().ends_with(ending)).min();
-    found.with_context(|| format!("no file *{ending} in {}: run `cargo xtask dist`", folder.display()))
 }

@@ -9,7 +9,8 @@ use std::path::PathBuf;
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Other machines", group = ArgGroup::new("machines").args(["client", "server_host"]).multiple(true))]
 pub(crate) struct ClientArgs {
-    /// Machines that generate the load, such as ssh://load1,ssh://user@10.0.0.2:22, connect://N, slurm://N or k8s://NAMESPACE?replicas=N; repeatable
+    /// Machines that generate the load, such as ssh://load1,ssh://user@10.0.0.2:22, connect://N, slurm://N or
+    /// k8s://NAMESPACE?replicas=N; repeatable
     ///
     /// Each is reached by the system's ssh with its configuration, keys and jump hosts, and gets a copy of this program in
     /// ~/.cache/plimsoll/agents. They share each load exactly and start at the same instant; --threads counts for each. The

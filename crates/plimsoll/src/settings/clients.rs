@@ -84,7 +84,7 @@ fn started_by_others(args: &ClientArgs) -> Result<Option<(&'static str, usize)>,
         .into_iter()
         .find_map(|scheme| args.client.iter().find_map(|text| Some((scheme, text.strip_prefix(scheme)?))));
     let Some((scheme, number)) = found else { return Ok(None) };
-    alone(args, &format!("{scheme}N goes alone: N"))?;
+    alone(args, &format!("{scheme}N"))?;
     let agents = number.parse().ok().filter(|n| (1..=AGENTS_MAX).contains(n)).ok_or_else(|| {
         let shown = Redacted::url(&args.client[0]);
         CommandError::usage(format!(
@@ -94,19 +94,19 @@ fn started_by_others(args: &ClientArgs) -> Result<Option<(&'static str, usize)>,
     Ok(Some((scheme, agents)))
 }
 
-/// Refuses agents of other kinds beside those of `what`.
-fn alone(args: &ClientArgs, what: &str) -> Result<(), CommandError> {
+/// Refuses others beside an address of this form, which has the number of all agents.
+fn alone(args: &ClientArgs, form: &str) -> Result<(), CommandError> {
     match args.client.len() {
         1 => Ok(()),
-        _ => Err(CommandError::usage(format!("--client {what} is the number of all agents"))),
+        _ => Err(CommandError::usage(format!("--client {form} goes alone: N is the number of all agents"))),
     }
 }
 
 /// Agents in a cluster of Kubernetes; none if no such are asked for.
 fn in_cluster(args: &ClientArgs) -> Result<Option<KubernetesOptions>, CommandError> {
     let Some(text) = args.client.iter().find(|text| text.starts_with(kubernetes::SCHEME)) else { return Ok(None) };
-    alone(args, &format!("{}NAMESPACE?replicas=N goes alone: N", kubernetes::SCHEME))?;
-    KubernetesOptions::parse(text, args.agents_wait).map(Some)
+    alone(args, &format!("{}NAMESPACE?replicas=N", kubernetes::SCHEME))?;
+    KubernetesOptions::parse(text, wait(args)).map(Some)
 }
 
 /// How the agents of `--client` are started.
@@ -116,7 +116,7 @@ fn source(args: &ClientArgs) -> Result<Source, CommandError> {
         return Ok(Source::Kubernetes(options));
     }
     let Some((scheme, agents)) = started_by_others(args)? else {
-        refuse(meeting_flags(args).into_iter())?;
+        refuse(meeting_flags(args))?;
         return Ok(Source::Ssh(Host::list(&args.client)?, Ssh::new(args.ssh.as_deref())?));
     };
     if scheme == slurm::SCHEME {
@@ -154,9 +154,14 @@ fn slurm(args: &ClientArgs, agents: usize) -> Result<SlurmOptions, CommandError>
     Ok(SlurmOptions { meeting: meeting(args, agents, listen, token), srun })
 }
 
+/// Time within which agents that are not reached through ssh have to be there.
+fn wait(args: &ClientArgs) -> Duration {
+    args.agents_wait.unwrap_or(WAIT)
+}
+
 /// Where agents connect to.
 fn meeting(args: &ClientArgs, agents: usize, listen: SocketAddr, token: TokenSource) -> Meeting {
-    Meeting { agents, listen, wait: args.agents_wait.unwrap_or(WAIT), token, token_file: args.token_file.clone() }
+    Meeting { agents, listen, wait: wait(args), token, token_file: args.token_file.clone() }
 }
 
 /// Flags of agents who connect, and whether they are given.
@@ -170,8 +175,8 @@ fn meeting_flags(args: &ClientArgs) -> [(&'static str, bool); 4] {
 }
 
 /// Refuses flags that agents do not need.
-fn refuse(mut flags: impl Iterator<Item = (&'static str, bool)>) -> Result<(), CommandError> {
-    match flags.find(|(_, is_given)| *is_given) {
+fn refuse(flags: impl IntoIterator<Item = (&'static str, bool)>) -> Result<(), CommandError> {
+    match flags.into_iter().find(|(_, is_given)| *is_given) {
         Some((flag, _)) => Err(CommandError::usage(format!(
             "{flag} is for --client {}N or {}N, whose agents connect",
             connect::SCHEME,

@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     fn made(address: &str) -> Value {
-        let wait = Some(model::Duration { ns: 1_500_000_000 });
+        let wait = model::Duration { ns: 1_500_000_000 };
         let options = KubernetesOptions::parse(address, wait).unwrap_or_else(|error| panic!("{}", error.message));
         manifest("plimsoll-0a1b", &options)
     }

@@ -1,7 +1,7 @@
 //! What is asked of a cluster: `k8s://NAMESPACE?replicas=N`.
 
 use crate::exit::CommandError;
-use model::{AGENTS_MAX, Duration, NS_PER_S, Redacted};
+use model::{AGENTS_MAX, Duration, Redacted};
 use url::Url;
 
 /// Begin of the names of its agents.
@@ -11,8 +11,6 @@ const IMAGE: &str = concat!("localhost/plimsoll:", env!("CARGO_PKG_VERSION"));
 /// CPUs of each agent.
 const CPUS: u32 = 1;
 const CPUS_MAX: u32 = 1024;
-/// Agents are waited for so long.
-const WAIT: Duration = Duration { ns: 120 * NS_PER_S };
 /// Longest name of a namespace, which is a label of DNS (RFC 1123).
 const NAMESPACE_MAX: usize = 63;
 /// Longest reference to an image that is taken.
@@ -35,8 +33,8 @@ pub(crate) struct KubernetesOptions {
 }
 
 impl KubernetesOptions {
-    /// Those of an address, which begins with [`SCHEME`]. Without a time it is [`WAIT`].
-    pub(crate) fn parse(text: &str, wait: Option<Duration>) -> Result<Self, CommandError> {
+    /// Those of an address, which begins with [`SCHEME`].
+    pub(crate) fn parse(text: &str, wait: Duration) -> Result<Self, CommandError> {
         let wrong = |why: &str| {
             let shown = Redacted::url(text);
             CommandError::usage(format!("--client {shown} {why}; write for example {SCHEME}NAMESPACE?replicas=2"))
@@ -56,7 +54,7 @@ impl KubernetesOptions {
             image: IMAGE.to_owned(),
             cpus: CPUS,
             context: None,
-            wait: wait.unwrap_or(WAIT),
+            wait,
         };
         for (key, value) in url.query_pairs() {
             options.set(&key, &value).map_err(|why| wrong(&why))?;
@@ -115,7 +113,7 @@ mod tests {
     use super::*;
 
     fn parsed(text: &str) -> Result<KubernetesOptions, String> {
-        KubernetesOptions::parse(text, None).map_err(|error| error.message)
+        KubernetesOptions::parse(text, Duration { ns: 1 }).map_err(|error| error.message)
     }
 
     #[test]

@@ -3,7 +3,9 @@
 use crate::bandwidth::{ProbeMessage, ProbeServed, Probed, ServeProbe};
 use crate::frame::{self, Decoder, FrameError, OF_AGENT_MAX, OF_COORDINATOR_MAX, PREAMBLE};
 use crate::limits::{ALONE_NS, HEARTBEAT_NS, SELECTORS_MAX};
-use crate::message::{Hello, ObserveMessage, ObservedHost, OfAgent, OfCoordinator, PlanMessage, TickMessage};
+use crate::message::{
+    Hello, ObserveMessage, ObservedHost, OfAgent, OfCoordinator, PlanMessage, ServerRuns, StartServer, TickMessage,
+};
 use crate::totals::Totals;
 use model::{NS_PER_S, Phase, Plan, Sample, Segment, Tick, TlsSession};
 use std::collections::VecDeque;
@@ -65,6 +67,12 @@ pub enum Order {
     ServeProbe(Box<ServeProbe>),
     /// Connect to who listens, send and receive.
     Probe(Box<ProbeMessage>),
+    /// Start a server, which ends with the stream.
+    StartServer(Box<StartServer>),
+    /// Start that server again.
+    RestartServer,
+    /// Look whether it still runs.
+    CheckServer,
     /// Its totals have come, or it is given up; observation and a probe end too.
     Done,
 }
@@ -127,7 +135,9 @@ pub enum Report {
         /// In a line.
         why: String,
     },
-    /// It cannot be put on, or the server cannot be observed.
+    /// The server that was to be started, restarted or looked at answers.
+    ServerRuns(Box<ServerRuns>),
+    /// It cannot be put on, or the server cannot be observed or started.
     Failed {
         /// True if that is because of the target.
         is_target: bool,
@@ -154,6 +164,8 @@ enum State {
     Sampling,
     /// No load: the bandwidth is probed.
     Probing,
+    /// No load, ever: a server was ordered, and is kept.
+    Serving,
 }
 
 /// One agent.
@@ -163,6 +175,8 @@ pub struct Agent {
     out: Vec<u8>,
     orders: VecDeque<Order>,
     state: State,
+    /// True if it starts servers for whom it obeys.
+    may_serve: bool,
     /// When the coordinator was heard last; ns.
     heard_ns: u64,
     /// When it was told something last; ns.
@@ -179,12 +193,19 @@ impl Agent {
             out: PREAMBLE.to_vec(),
             orders: VecDeque::new(),
             state: State::Idle,
+            may_serve: false,
             heard_ns: now_ns,
             said_ns: now_ns,
             totals: Totals::default(),
         };
         agent.say(&OfAgent::Hello(hello), now_ns);
         agent
+    }
+
+    /// The same, but that it starts servers as well: for a coordinator that can run any program there anyway.
+    #[must_use]
+    pub fn that_serves(hello: Hello, now_ns: u64) -> Self {
+        Self { may_serve: true, ..Self::new(hello, now_ns) }
     }
 
     /// Takes in bytes of the coordinator, which came at `received_ns`.
@@ -226,6 +247,15 @@ impl Agent {
             (OfCoordinator::Probe(probe), State::Idle) if probe.is_bounded() => self.probe(Order::Probe(probe)),
             (OfCoordinator::ServeProbe(_) | OfCoordinator::Probe(_), _) => {
                 return Err(Gone::Message("a probe that has no place now, or no bounds"));
+            }
+            (OfCoordinator::StartServer(server), State::Idle) if self.may_serve => {
+                self.state = State::Serving;
+                self.orders.push_back(Order::StartServer(server));
+            }
+            (OfCoordinator::RestartServer, State::Serving) => self.orders.push_back(Order::RestartServer),
+            (OfCoordinator::CheckServer, State::Serving) => self.orders.push_back(Order::CheckServer),
+            (OfCoordinator::StartServer(_) | OfCoordinator::RestartServer | OfCoordinator::CheckServer, _) => {
+                return Err(Gone::Message("an order about a server that it may not start, or has not"));
             }
             (OfCoordinator::Disarm { .. }, State::Armed) => {
                 self.state = State::Ready;
@@ -317,6 +347,7 @@ impl Agent {
             Report::Observing(host) => OfAgent::Observing(host),
             Report::SamplesBegun { at_ns } => OfAgent::SamplesBegun { at_ns },
             Report::Sample(sample) => OfAgent::Sample(sample),
+            Report::ServerRuns(runs) => OfAgent::ServerRuns(runs),
             Report::Failed { is_target, why } => OfAgent::Failed { is_target, why },
             Report::ServingProbe { port } => return self.on_probe(OfAgent::ServingProbe { port }, now_ns),
             Report::ProbeServed(served) => return self.on_probe(OfAgent::ProbeServed(served), now_ns),

@@ -336,7 +336,7 @@ impl Fleet {
             Said::Failed { is_target, why } => self.fail(agent, why, is_target),
             Said::Probe(said) => self.on_probe(agent, said, now_ns),
             // Who is told to observe is not among these.
-            Said::Observing(_) | Said::SamplesBegun(_) | Said::Sample(_) => {}
+            Said::Observing(_) | Said::SamplesBegun(_) | Said::Sample(_) | Said::ServerRuns(_) => {}
         }
     }
 

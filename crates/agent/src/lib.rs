@@ -13,6 +13,9 @@
 //! [`RemoteObserver`] is the coordinator's end of the stream to the agent on the server's machine. Each sample is ordered by the
 //! coordinator, after a tick, so that samples and ticks have the same phases; the agent's own clock says when it was taken.
 //!
+//! [`RemoteServer`] is that of the stream to an agent that starts a server on its machine, restarts it, and ends it with the
+//! stream.
+//!
 //! Before the first load both kinds of agents may probe the [`bandwidth`] between them.
 //!
 //! A peer may be hostile: [`frame`] bounds lengths, [`checked`] numbers and texts.
@@ -28,11 +31,13 @@ pub mod merge;
 pub mod message;
 pub mod observer;
 pub mod segment;
+pub mod server;
 pub mod sync;
 pub mod testing;
 pub mod totals;
 
 pub use agent::{Agent, Gone, Order, Report};
 pub use fleet::{Fleet, FleetError, FleetEvent, OnLoss};
-pub use message::{Hello, ObserveMessage, ObservedHost, PROTOCOL};
+pub use message::{Hello, ObserveMessage, ObservedHost, PROTOCOL, ServerRuns, StartServer};
 pub use observer::{ObserverEvent, RemoteObserver};
+pub use server::{RemoteServer, ServerEvent, ServerOrder};

@@ -32,6 +32,8 @@ pub const ARM_TRIES: u32 = 3;
 pub const SELECTORS_MAX: usize = 128;
 /// The processes of a server have to be found within this time, the fingerprint included.
 pub const OBSERVE_NS: u64 = 60 * NS_PER_S;
+/// A server has to answer within this time after an order, with all that is done before it answers for the first time.
+pub const SERVE_NS: u64 = 900 * NS_PER_S;
 /// A load that was stopped has to tell its totals within this time beyond the timeout of a request.
 pub const END_NS: u64 = 10 * NS_PER_S;
 

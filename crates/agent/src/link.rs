@@ -5,7 +5,7 @@ use crate::checked;
 use crate::frame::{self, Decoder, FrameError, OF_AGENT_MAX, OF_COORDINATOR_MAX, PREAMBLE};
 use crate::limits::{HEARTBEAT_NS, HELLO_NS, LATE_NS, LOST_NS};
 use crate::merge::source;
-use crate::message::{Hello, ObservedHost, OfAgent, OfCoordinator, TickMessage};
+use crate::message::{Hello, ObservedHost, OfAgent, OfCoordinator, ServerRuns, TickMessage};
 use crate::segment::Part;
 use crate::sync::{Offset, Recent, RoundTrip, Sync};
 use crate::totals::Totals;
@@ -39,6 +39,8 @@ pub(crate) enum Stage {
     Ended,
     /// It puts no load on: it observes.
     Observing,
+    /// It puts no load on: it starts a server and keeps it.
+    Serving,
     /// Nothing more comes.
     Lost,
 }
@@ -72,6 +74,8 @@ pub(crate) enum Said {
     SamplesBegun(u64),
     Sample(Box<Sample>),
     Probe(ProbeSaid),
+    /// A server that it has started answers.
+    ServerRuns(Box<ServerRuns>),
     /// The load cannot be put on, or nobody be observed.
     Failed {
         is_target: bool,
@@ -188,7 +192,9 @@ impl Link {
         if !has_instants && !checked::is_plausible(message) {
             return Err("it sent numbers that no load has".into());
         }
-        if matches!(parsed, OfAgent::Observing(_) | OfAgent::Sample(_)) && !checked::is_bounded(message) {
+        if matches!(parsed, OfAgent::Observing(_) | OfAgent::Sample(_) | OfAgent::ServerRuns(_))
+            && !checked::is_bounded(message)
+        {
             return Err("it sent more names than a machine has".into());
         }
         self.take(parsed, received_ns, elapsed_ns).map(Some)
@@ -231,6 +237,10 @@ impl Link {
             (OfAgent::Observing(host), Stage::Observing) => return Ok(Said::Observing(host)),
             (OfAgent::SamplesBegun { at_ns }, Stage::Observing) => return Ok(Said::SamplesBegun(at_ns)),
             (OfAgent::Sample(sample), Stage::Observing) => return Ok(Said::Sample(sample)),
+            (OfAgent::ServerRuns(runs), Stage::Serving) => {
+                let warnings = runs.warnings.iter().map(|text| checked::text(text)).collect();
+                return Ok(Said::ServerRuns(Box::new(ServerRuns { warnings, ..*runs })));
+            }
             (
                 message @ (OfAgent::ServingProbe { .. }
                 | OfAgent::ProbeServed(_)
@@ -240,7 +250,10 @@ impl Link {
             ) if stage != Stage::Greeting => return self.on_probe(message),
             // Of a load that was given up, on its way since.
             (message, Stage::Idle) if !matches!(message, OfAgent::Hello(_)) => {}
-            (OfAgent::Failed { is_target, why }, Stage::Opening | Stage::Ready | Stage::Armed | Stage::Observing) => {
+            (
+                OfAgent::Failed { is_target, why },
+                Stage::Opening | Stage::Ready | Stage::Armed | Stage::Observing | Stage::Serving,
+            ) => {
                 return Ok(Said::Failed { is_target, why: checked::text(&why) });
             }
             _ => return Err("it sent a message that has no place now".into()),

@@ -1,16 +1,19 @@
-//! Messages of version 2, one JSON value each.
+//! Messages of version 3, one JSON value each.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use model::{Address, Fingerprint, Histograms, MergedHistogram, Phase, Plan, Sample, Segment, Tick, TlsSession};
+use model::{
+    Address, Fingerprint, Histograms, MergedHistogram, Phase, Plan, Sample, Segment, Served, Tick, TlsSession,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 
 use crate::bandwidth::{ProbeMessage, ProbeServed, Probed, ServeProbe};
 use crate::totals::Totals;
 
 /// Version of the protocol.
-pub const PROTOCOL: u32 = 2;
+pub const PROTOCOL: u32 = 3;
 
 /// Who an agent is: the first message, readable in every version.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -115,7 +118,9 @@ pub enum OfAgent {
         /// In a line.
         why: String,
     },
-    /// The load cannot be put on, or the server cannot be observed.
+    /// The server that it was to start, restart or look at answers.
+    ServerRuns(Box<ServerRuns>),
+    /// The load cannot be put on, or the server cannot be observed or started.
     Failed {
         /// True if that is because of the target.
         is_target: bool,
@@ -162,6 +167,12 @@ pub enum OfCoordinator {
     ServeProbe(Box<ServeProbe>),
     /// Connect to who listens, send and receive.
     Probe(Box<ProbeMessage>),
+    /// Start a server, which ends with the stream.
+    StartServer(Box<StartServer>),
+    /// End that server and start it again, with its data as they were at first.
+    RestartServer,
+    /// Look whether that server still runs.
+    CheckServer,
     /// The totals have come, or the load is given up: forget it. Observation and a probe end with it too.
     Done,
 }
@@ -175,8 +186,36 @@ pub struct ObserveMessage {
     pub server: Option<String>,
     /// Processes to watch beside it, as they were typed.
     pub observe: Vec<String>,
+    /// Processes of a server that another agent has started there: name and number.
+    pub parts: Vec<(String, i32)>,
     /// True if the fingerprint is wanted, which takes a moment.
     pub wants_fingerprint: bool,
+}
+
+/// A server to be started.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StartServer {
+    /// What, as it was typed, such as `nginx workers=2`.
+    pub server: String,
+    /// Address of that machine at which it is to listen.
+    pub address: Ipv4Addr,
+}
+
+/// A server that was started and answers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerRuns {
+    /// What is measured.
+    pub url: String,
+    /// Its processes: name and number.
+    pub processes: Vec<(String, i32)>,
+    /// URLs of its status pages.
+    pub status: Vec<String>,
+    /// Certificate that it shows, PEM; none without TLS.
+    pub certificate: Option<String>,
+    /// What is to be known of it in a result.
+    pub served: Served,
+    /// What has happened since the last order that is no error; for people.
+    pub warnings: Vec<String>,
 }
 
 /// The machine of the server.

@@ -225,7 +225,7 @@ impl RemoteObserver {
             }
             Said::Probe(ProbeSaid::Failed { why }) => self.events.push_back(ObserverEvent::ProbeServed(Err(why))),
             Said::Probe(ProbeSaid::Probed(_)) => self.misplaced(),
-            Said::Tick(_) => self.misplaced(),
+            Said::Tick(_) | Said::ServerRuns(_) => self.misplaced(),
         }
         self.prepare(now_ns);
     }

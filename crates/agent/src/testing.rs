@@ -4,11 +4,12 @@ use crate::agent::{Agent, Order, Report};
 use crate::bandwidth::{Nonce, ProbeMessage, Received, ServeProbe};
 use crate::fleet::{Fleet, FleetError, FleetEvent, OnLoss};
 use crate::limits::SYNC_PINGS;
-use crate::message::{Hello, ObserveMessage, PROTOCOL};
+use crate::message::{Hello, ObserveMessage, PROTOCOL, StartServer};
 use crate::observer::{ObserverEvent, RemoteObserver};
 use crate::segment::divide;
+use crate::server::{RemoteServer, ServerEvent, ServerOrder};
 use model::{Address, Event, Load, NS_PER_S, Phase, Plan, Stop, Target};
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 
 /// Who both ends are in tests.
 #[must_use]
@@ -30,7 +31,8 @@ pub fn plan(connections: u32, seconds: u64) -> Plan {
 /// Whom to observe: who listens at an address.
 #[must_use]
 pub fn whom(address: impl Into<Address>) -> ObserveMessage {
-    ObserveMessage { address: address.into(), server: None, observe: Vec::new(), wants_fingerprint: false }
+    let (address, observe, parts) = (address.into(), Vec::new(), Vec::new());
+    ObserveMessage { address, server: None, observe, parts, wants_fingerprint: false }
 }
 
 /// Feeds `data` to both ends, cut where its first bytes say: no panic, no endless loop, bounded output, and the same is seen
@@ -45,6 +47,11 @@ pub fn fuzz(data: &[u8]) {
         of_observer(stream, &[]),
         of_observer(stream, cuts),
         "the cuts changed what the coordinator saw of a server"
+    );
+    assert_eq!(
+        of_server(stream, &[]),
+        of_server(stream, cuts),
+        "the cuts changed what the coordinator saw of its server"
     );
     assert_eq!(of_probes(stream, &[]), of_probes(stream, cuts), "the cuts changed what the coordinator saw of a probe");
     assert_eq!(of_coordinator(stream, &[]), of_coordinator(stream, cuts), "the cuts changed what the agent saw");
@@ -130,6 +137,36 @@ fn of_observer(stream: &[u8], cuts: &[u8]) -> Vec<String> {
     seen
 }
 
+/// What a coordinator makes of bytes of an agent that has started a server.
+fn of_server(stream: &[u8], cuts: &[u8]) -> Vec<String> {
+    let mut server = RemoteServer::new("a".to_owned(), identity());
+    server.attach(0);
+    server.on_bytes(&Agent::new(identity(), 0).take_output(), 0);
+    server.order(ServerOrder::Start(Box::new(start_server())), NS_PER_S);
+    let mut seen = Vec::new();
+    for piece in pieces(stream, cuts) {
+        server.on_bytes(piece, NS_PER_S);
+        while let Some(event) = server.take_event() {
+            match &event {
+                ServerEvent::Runs(runs) => assert!(!runs.warnings.concat().contains(char::is_control), "{runs:?}"),
+                ServerEvent::Failed(FleetError::Lost { why, .. } | FleetError::Agent { why, .. }) => {
+                    assert!(!why.contains(char::is_control), "{why:?}");
+                }
+                _ => {}
+            }
+            seen.push(format!("{event:?}"));
+        }
+        assert!(server.take_output().len() < 1 << 20);
+    }
+    seen
+}
+
+/// The built-in server at an address that nobody connects to.
+#[must_use]
+pub fn start_server() -> StartServer {
+    StartServer { server: "target".to_owned(), address: Ipv4Addr::new(192, 0, 2, 1) }
+}
+
 /// A probe of two agents, one connection each way.
 #[must_use]
 pub fn probe() -> (ServeProbe, Vec<ProbeMessage>) {
@@ -175,7 +212,7 @@ fn of_probes(stream: &[u8], cuts: &[u8]) -> Vec<String> {
 
 /// What an agent makes of bytes of its coordinator.
 fn of_coordinator(stream: &[u8], cuts: &[u8]) -> Vec<String> {
-    let mut agent = Agent::new(identity(), 0);
+    let mut agent = Agent::that_serves(identity(), 0);
     let mut seen = Vec::new();
     for piece in pieces(stream, cuts) {
         let outcome = agent.on_bytes(piece, NS_PER_S, NS_PER_S);

@@ -147,7 +147,7 @@ pub(crate) struct RunArgs {
     ///
     /// After the measurement the server is restarted with and without the limit raised, and the gain is compared with
     /// the prediction. Each block takes one warm-up and window per variant.
-    #[arg(long, conflicts_with = "url")]
+    #[arg(long, conflicts_with_all = ["url", "server_host"])]
     pub(crate) confirm: bool,
     #[command(flatten)]
     pub(crate) request: RequestArgs,
@@ -205,7 +205,7 @@ pub(crate) struct SweepArgs {
     ///
     /// After the measurement the server is restarted with and without the limit raised, and the gain is compared with
     /// the prediction. Each block takes one warm-up and window per variant.
-    #[arg(long, conflicts_with = "url")]
+    #[arg(long, conflicts_with_all = ["url", "server_host"])]
     pub(crate) confirm: bool,
     /// Load that rises from level to level
     #[arg(long, value_enum, default_value_t = OverArg::Connections)]

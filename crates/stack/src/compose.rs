@@ -9,6 +9,7 @@ use crate::layout::{Layout, Process, Ready};
 use crate::php_profile::{self, clock};
 use crate::place::{Place, Source, secret};
 use crate::servers::settle;
+use crate::settings::Settings;
 use crate::spec::Spec;
 use crate::state::SERVERS;
 use crate::tree::Folder;
@@ -106,6 +107,9 @@ fn place(spec: &Spec, secret: String) -> Result<Place, StackError> {
 fn of_place(spec: &Spec, place: Place, owner: (u32, u32)) -> Result<Compose, StackError> {
     let mut spec = spec.clone();
     settle(&mut spec)?;
+    if spec.settings.address != Settings::default().address {
+        return Err(StackError::Wrong("address: a Compose file publishes its port on loopback; leave it out".into()));
+    }
     let layout = (spec.server.layout)(&spec, &place)?;
     let packages = packages(&spec, &place)?;
     let url = place.url(&spec.settings);

@@ -33,7 +33,8 @@ impl Spec {
             None => Err(StackError::Wrong(format!("{word:?} in {text:?} is not key=value"))),
         };
         let pairs = pairs.iter().map(pair).collect::<Result<Vec<_>, _>>()?;
-        Self::new(name, &pairs, command.to_vec(), Some(text.to_owned()))
+        let spec = Self::new(name, &pairs, command.to_vec(), Some(text.to_owned()))?;
+        Ok(Self { text: text.to_owned(), ..spec })
     }
 
     /// From words of a command line: a name, settings as text, and the command of a server that plimsoll does not know; or
@@ -84,7 +85,7 @@ impl Spec {
         }
         let extras = Extras::new(server.extras, &given)?;
         let label = label.unwrap_or_else(|| self::label(name, pairs, &command));
-        Ok(Self { server, label, settings, extras, command })
+        Ok(Self { server, text: String::new(), label, settings, extras, command })
     }
 
     /// Reads a TOML file with `server = "NAME"` (or `command = [...]`) and a line for each setting.

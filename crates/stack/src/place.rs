@@ -111,14 +111,14 @@ impl Place {
     /// `http` or `https`.
     pub(crate) fn url(&self, settings: &Settings) -> String {
         let scheme = if settings.tls { "https" } else { "http" };
-        format!("{scheme}://127.0.0.1:{}{}", self.ports[0], settings.path)
+        format!("{scheme}://{}:{}{}", settings.address, self.ports[0], settings.path)
     }
 }
 
-/// Ports that are free now, `endpoint` first when it is not 0. Another program may take one before the server does; the
-/// server's failure then says so.
-pub(crate) fn free_ports(endpoint: u16) -> Result<[u16; PORTS], StackError> {
-    let bind = |port: u16| TcpListener::bind((Ipv4Addr::LOCALHOST, port));
+/// Ports that are free now: of `address` the first, which is `endpoint` when that is not 0, and of loopback. Another program may
+/// take one before the server does; the server's failure then says so.
+pub(crate) fn free_ports(address: Ipv4Addr, endpoint: u16) -> Result<[u16; PORTS], StackError> {
+    let bind = |address: Ipv4Addr, port: u16| TcpListener::bind((address, port));
     let taken = |error: std::io::Error| match endpoint {
         0 => StackError::Machine { doing: "find a free port".into(), reason: error.to_string() },
         _ => StackError::Wrong(format!(
@@ -126,13 +126,19 @@ pub(crate) fn free_ports(endpoint: u16) -> Result<[u16; PORTS], StackError> {
         )),
     };
     // All are held until the last is found, so that they differ.
-    let first = bind(endpoint).map_err(taken)?;
+    let first = bind(address, endpoint).map_err(|error| foreign(address, &error).unwrap_or_else(|| taken(error)))?;
     let mut ports = [0; PORTS];
-    let others = (1..PORTS).map(|_| bind(0)).collect::<Result<Vec<_>, _>>().map_err(taken)?;
+    let others = (1..PORTS).map(|_| bind(Ipv4Addr::LOCALHOST, 0)).collect::<Result<Vec<_>, _>>().map_err(taken)?;
     for (port, listener) in ports.iter_mut().zip(std::iter::once(&first).chain(&others)) {
         *port = listener.local_addr().map_err(taken)?.port();
     }
     Ok(ports)
+}
+
+/// Of an address that this machine does not have.
+fn foreign(address: Ipv4Addr, error: &std::io::Error) -> Option<StackError> {
+    let why = || format!("address={address} is no address of this machine, so that no server can listen there");
+    (error.kind() == std::io::ErrorKind::AddrNotAvailable).then(|| StackError::Wrong(why()))
 }
 
 /// A new secret.
@@ -204,11 +210,11 @@ mod tests {
 
     #[test]
     fn ports_differ_and_a_taken_one_is_named() {
-        let ports = free_ports(0).expect("free ports");
+        let ports = free_ports(Ipv4Addr::LOCALHOST, 0).expect("free ports");
         assert!(ports[0] != ports[1] && ports[1] != ports[2] && ports[0] != ports[2] && !ports.contains(&0));
         let holder = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
         let port = holder.local_addr().expect("its address").port();
-        let message = free_ports(port).expect_err("it is taken").to_string();
+        let message = free_ports(Ipv4Addr::LOCALHOST, port).expect_err("it is taken").to_string();
         assert!(message.contains(&format!("port {port} cannot be used")), "{message}");
     }
 }

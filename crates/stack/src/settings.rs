@@ -5,6 +5,7 @@ use crate::error::StackError;
 use model::{ByteSize, Count};
 use rustix::process::{Resource, getrlimit};
 use serde::Serialize;
+use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -21,7 +22,9 @@ const BACKLOG: u32 = 4096;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Settings {
-    /// TCP port of loopback; 0: any that is free.
+    /// Address of this machine that it listens at.
+    pub address: Ipv4Addr,
+    /// TCP port of that address; 0: any that is free.
     pub port: u16,
     /// Worker processes or threads, as the server counts them.
     pub workers: u32,
@@ -47,7 +50,7 @@ pub struct Settings {
     pub root: Option<PathBuf>,
     /// What is asked for to see that it answers, and what is measured.
     pub path: String,
-    /// The server's configuration, instead of a generated one. `{port}`, `{state}` and `{root}` are filled in.
+    /// The server's configuration, instead of a generated one. `{address}`, `{port}`, `{state}` and `{root}` are filled in.
     pub config: Option<PathBuf>,
     /// The server's program, instead of the installed one.
     pub binary: Option<PathBuf>,
@@ -66,6 +69,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
+            address: Ipv4Addr::LOCALHOST,
             port: 0,
             workers: 1,
             worker_connections: WORKER_CONNECTIONS,
@@ -112,6 +116,7 @@ impl Settings {
     /// If the value cannot be one of this setting's.
     pub(crate) fn set(&mut self, key: &str, value: &str) -> Result<bool, StackError> {
         match key {
+            "address" => self.address = address(key, value)?,
             "port" => self.port = within(key, value, 0, 65_535)? as u16,
             "workers" => self.workers = within(key, value, 1, 1024)? as u32,
             "worker-connections" => self.worker_connections = connections(key, value, open_files())?,
@@ -178,6 +183,12 @@ pub(crate) const fn descriptors(connections: u64) -> u64 {
 
 fn open_files() -> u64 {
     getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX)
+}
+
+/// One that others connect to: they cannot to "any".
+fn address(key: &str, value: &str) -> Result<Ipv4Addr, StackError> {
+    let parsed = value.parse().ok().filter(|address: &Ipv4Addr| !address.is_unspecified());
+    parsed.ok_or_else(|| wrong(key, value, "an IPv4 address of the machine that the server runs on, such as 10.0.0.10"))
 }
 
 fn path(value: &str) -> Result<String, StackError> {

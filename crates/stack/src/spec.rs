@@ -11,6 +11,8 @@ use model::Setting;
 #[derive(Clone, Debug)]
 pub struct Spec {
     pub(crate) server: &'static Server,
+    /// What it was read from, such as `nginx workers=2`; empty if that were settings.
+    pub text: String,
     /// For reports: the text that was given, or one made from the settings that were.
     pub label: String,
     /// What all servers have.
@@ -52,7 +54,7 @@ impl Server {
     pub(crate) fn no_such_setting(&self, key: &str) -> StackError {
         let mut names: Vec<&str> = self.extras.iter().map(|extra| extra.name).collect();
         names.extend(self.knows);
-        names.extend(["port", "path", "config", "binary", "build", "env", "wrapper", "cpus", "user"]);
+        names.extend(["address", "port", "path", "config", "binary", "build", "env", "wrapper", "cpus", "user"]);
         StackError::Wrong(format!("{} has no setting {key}; it has {}", self.name, names.join(", ")))
     }
 

@@ -4,7 +4,6 @@ use crate::layout::Endpoint;
 use crate::php_profile::PhpSamples;
 use model::{Address, PhpClock, Served};
 use serde::{Deserialize, Serialize};
-use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 /// A server with all its processes, as it was when it was ready.
@@ -48,10 +47,7 @@ impl Standing {
     /// True if this is where it listens. Another address of this machine is that of another server, whatever its port.
     pub(crate) fn is_at(&self, address: &Address) -> bool {
         match (self.endpoint.as_ref(), address) {
-            (Some(Endpoint::Http { url }), Address::Tcp(address)) => {
-                let own = SocketAddr::from((Ipv4Addr::LOCALHOST, address.port()));
-                *address == own && url.contains(&format!("//{own}/"))
-            }
+            (Some(Endpoint::Http { url }), Address::Tcp(address)) => url.contains(&format!("//{address}/")),
             (Some(Endpoint::FastCgi { socket, .. }), Address::Unix(path)) => is_same(socket, path),
             _ => false,
         }

@@ -2,6 +2,7 @@
 
 mod observer;
 mod probe;
+mod server;
 mod several;
 mod sim;
 
@@ -159,7 +160,7 @@ fn another_build_is_refused_with_both_versions() {
     let mut sim = Sim::new(vec![Path::of(1, 1, 0), Path { hello, ..Path::of(1, 1, 0) }], OnLoss::End, 1);
     sim.run(10);
     let error = sim.error();
-    assert!(error.starts_with("agent ssh://h1: it is plimsoll 9.9.9 (protocol 2, build cdcdcdcdcdcd)"), "{error}");
+    assert!(error.starts_with("agent ssh://h1: it is plimsoll 9.9.9 (protocol 3, build cdcdcdcdcdcd)"), "{error}");
     assert!(error.contains("this is plimsoll 1.2.3"), "{error}");
 }
 

@@ -262,7 +262,10 @@ impl Sim {
                 | Order::BeginSamples
                 | Order::Sample { .. }
                 | Order::ServeProbe(_)
-                | Order::Probe(_) => {}
+                | Order::Probe(_)
+                | Order::StartServer(_)
+                | Order::RestartServer
+                | Order::CheckServer => {}
             }
         }
         for (attempt, at_ns) in starts {

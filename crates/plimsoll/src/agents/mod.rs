@@ -1,10 +1,10 @@
-//! Load from other machines, and the server's machine observed: agents started through ssh, and what an agent itself does.
+//! Load from other machines, and the server's machine observed, or a server started there: agents started through ssh, and what an agent itself does.
 //!
 //! The protocol is the crate `agent`; here are its streams. A `launcher` gives one for each agent: `ssh_launcher` starts agents
 //! on hosts (`host`) through `ssh` with a line for their shell (`script`), `connect` waits for those that others start, such as
 //! `slurm`, and `kubernetes` reaches those in the pods of a Job. `pump` carries all streams of a `protocol` on a thread of its
 //! own, and `remote` puts one load after the other on them, from where a `source` says. `serve` is an agent, whose load waits
-//! at a `gate` for the instant agreed on, or who observes a server (`observing`); two agents may probe the `bandwidth` between
+//! at a `gate` for the instant agreed on, or who observes a server (`observing`), or starts one (`serving`); two agents may probe the `bandwidth` between
 //! them. Both ends are the same program (`identity`).
 
 pub(crate) mod bandwidth;
@@ -21,6 +21,7 @@ pub(crate) mod remote;
 mod said;
 pub(crate) mod script;
 pub(crate) mod serve;
+mod serving;
 pub(crate) mod slurm;
 pub(crate) mod source;
 pub(crate) mod ssh;

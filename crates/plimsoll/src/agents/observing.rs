@@ -3,7 +3,7 @@
 
 use crate::exit::{CommandError, Exit};
 use crate::session::environment;
-use crate::session::watch::{Sampler, Watched};
+use crate::session::watch::{Sampler, Watched, companions};
 use crate::settings::selectors::processes;
 use crate::settings::target_url::is_local;
 use agent::{ObserveMessage, ObservedHost, Report};
@@ -62,7 +62,8 @@ fn observe(inbox: &Receiver<Wanted>, report: &dyn Fn(Report)) {
 
 /// Finds the processes.
 fn find(whom: &ObserveMessage) -> Result<(Sampler, ObservedHost), CommandError> {
-    let (server, companions) = processes(whom.server.as_deref(), &whom.observe)?;
+    let (server, observe) = processes(whom.server.as_deref(), &whom.observe)?;
+    let companions = companions(whom.parts.iter().map(|(name, pid)| (name.as_str(), *pid)), &observe);
     let is_here = is_local(&whom.address);
     if !is_here && server.is_none() {
         return Err(CommandError::usage(format!(

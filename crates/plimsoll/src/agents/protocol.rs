@@ -1,9 +1,11 @@
-//! What the streams carry: the protocol of a load, or of the server's machine.
+//! What the streams carry: the protocol of a load, of the server's machine, or of a server that is started there.
 
 use crate::agents::launcher::not_there;
 use agent::bandwidth::{ProbeMessage, ServeProbe};
 use agent::segment::Part;
-use agent::{Fleet, FleetEvent, Hello, ObserveMessage, ObserverEvent, RemoteObserver};
+use agent::{
+    Fleet, FleetEvent, Hello, ObserveMessage, ObserverEvent, RemoteObserver, RemoteServer, ServerEvent, ServerOrder,
+};
 use model::{Phase, Plan};
 
 /// Coordinator's end of a protocol, over the streams of all its agents.
@@ -144,6 +146,47 @@ impl Protocol for RemoteObserver {
     }
 
     fn take_event(&mut self) -> Option<ObserverEvent> {
+        self.take_event()
+    }
+
+    fn is_lost(&self, _: usize) -> bool {
+        self.is_lost()
+    }
+}
+
+impl Protocol for RemoteServer {
+    type Order = ServerOrder;
+    type Event = ServerEvent;
+
+    fn attach(&mut self, _: usize, now_ns: u64) {
+        self.attach(now_ns);
+    }
+
+    fn on_bytes(&mut self, _: usize, bytes: &[u8], received_ns: u64, _: u64) {
+        self.on_bytes(bytes, received_ns);
+    }
+
+    fn on_end(&mut self, _: usize, why: &str, _: u64) {
+        self.on_end(why);
+    }
+
+    fn on_order(&mut self, order: ServerOrder, now_ns: u64) {
+        self.order(order, now_ns);
+    }
+
+    fn on_time(&mut self, now_ns: u64) {
+        self.on_time(now_ns);
+    }
+
+    fn deadline_ns(&self) -> u64 {
+        self.deadline_ns()
+    }
+
+    fn take_output(&mut self, _: usize) -> Vec<u8> {
+        self.take_output()
+    }
+
+    fn take_event(&mut self) -> Option<ServerEvent> {
         self.take_event()
     }
 

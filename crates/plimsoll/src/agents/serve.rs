@@ -1,15 +1,16 @@
 //! An agent: orders come on a stream, what happens goes back on it, and the load is the engine's; one on the server's machine puts
-//! no load on and observes (`observing`).
+//! no load on, and observes (`observing`) or starts a server (`serving`).
 //!
 //! It ends with its stream, and when its coordinator is silent: the process is left to end, and its load with it.
 
 use crate::agents::bandwidth::{client, server};
 use crate::agents::gate::{Gate, Passed};
 use crate::agents::observing::{self, Wanted};
+use crate::agents::serving::{self, Serving};
 use crate::exit::CommandError;
 use crate::session::environment::usable_cpus;
 use agent::bandwidth::{ProbeMessage, ServeProbe};
-use agent::{Agent, Hello, Order, Report};
+use agent::{Agent, Order, Report};
 use clock::{Clock, monotonic_ns};
 use engine::run::{Control, RunError};
 use model::{Event, Plan, Segment};
@@ -60,13 +61,16 @@ struct Loads {
     observation: Option<Sender<Wanted>>,
     /// Ends the probe of the bandwidth that was begun last.
     end_probe: Arc<AtomicBool>,
+    /// What starts a server, once it was asked for, and ends it.
+    serving: Option<Serving>,
 }
 
-/// Serves the coordinator at the other end of a stream until it is gone.
+/// Serves the coordinator at the other end of a stream until it is gone. `begin` is that of the protocol's machine, which says
+/// what it may be asked for.
 pub(crate) fn serve(
     from: impl Read + Send + 'static,
     into: impl Write + Send + 'static,
-    own: Hello,
+    begin: impl FnOnce(u64) -> Agent,
 ) -> Result<(), CommandError> {
     let (to, inbox) = channel();
     let wrong = |error: std::io::Error| CommandError::usage(format!("cannot start a thread: {error}"));
@@ -74,7 +78,7 @@ pub(crate) fn serve(
     let (out, output) = channel();
     Builder::new().name("agent-in".into()).spawn(move || read(from, &reader)).map_err(wrong)?;
     Builder::new().name("agent-out".into()).spawn(move || write(into, &output, &writer)).map_err(wrong)?;
-    let mut agent = Agent::new(own, monotonic_ns());
+    let mut agent = begin(monotonic_ns());
     obey(&mut agent, &to, &inbox, &out).map_err(|why| CommandError::usage(format!("agent: {why}")))
 }
 
@@ -122,6 +126,9 @@ impl Loads {
             Order::Sample { phase } => self.observe(Wanted::Sample(phase), to),
             Order::ServeProbe(probe) => self.probe(to, move |stop, to| served(&probe, stop, to)),
             Order::Probe(part) => self.probe(to, move |stop, _| probed(&part, stop)),
+            Order::StartServer(server) => self.serve(serving::Wanted::Start(server), to),
+            Order::RestartServer => self.serve(serving::Wanted::Restart, to),
+            Order::CheckServer => self.serve(serving::Wanted::Check, to),
             Order::Done => {
                 self.end_probe.store(true, Ordering::Relaxed);
                 if self.observation.is_some() {
@@ -154,6 +161,26 @@ impl Loads {
         if let Some(observation) = &self.observation {
             // A thread that has panicked has said so, and nothing comes of it any more.
             let _ = observation.send(wanted);
+        }
+    }
+}
+
+impl Loads {
+    /// Hands it to the thread of the server, which is started for the first.
+    fn serve(&mut self, wanted: serving::Wanted, to: &Sender<Input>) {
+        if self.serving.is_none() {
+            let reports = to.clone();
+            // The protocol ends with the process.
+            match Serving::new(move |report| drop(reports.send(Input::Report(report)))) {
+                Ok(started) => self.serving = Some(started),
+                Err(error) => {
+                    let why = format!("cannot start a thread: {error}");
+                    return drop(to.send(Input::Report(Report::Failed { is_target: false, why })));
+                }
+            }
+        }
+        if let Some(serving) = &self.serving {
+            serving.want(wanted);
         }
     }
 }

@@ -7,7 +7,11 @@ use std::path::PathBuf;
 
 /// Load from other machines, and the server observed on another one.
 #[derive(Debug, Default, Args)]
-#[command(next_help_heading = "Other machines", group = ArgGroup::new("machines").args(["client", "server_host"]).multiple(true))]
+#[command(
+    next_help_heading = "Other machines",
+    group = ArgGroup::new("machines").args(["client", "server_host"]).multiple(true),
+    group = ArgGroup::new("named").args(["url", "serve"]).multiple(true)
+)]
 pub(crate) struct ClientArgs {
     /// Machines that generate the load, such as ssh://load1,ssh://user@10.0.0.2:22, connect://N, slurm://N or
     /// k8s://NAMESPACE?replicas=N; repeatable
@@ -18,19 +22,20 @@ pub(crate) struct ClientArgs {
     /// command that is printed, and connect to --agents-listen; with slurm://N srun starts them on N nodes. With
     /// k8s://NAMESPACE?replicas=N a Job of Kubernetes does, reached through the API server of the kubeconfig; &image=IMAGE,
     /// &cpus=N for each, and &context=NAME may follow.
-    #[arg(long, value_name = "HOSTS", value_delimiter = ',', requires = "url",
-          conflicts_with_all = ["serve", "cpus", "unix_socket"])]
+    #[arg(long, value_name = "HOSTS", value_delimiter = ',', requires = "named",
+          conflicts_with_all = ["cpus", "unix_socket"])]
     pub(crate) client: Vec<String>,
     /// Machine of the server, such as ssh://web1, to observe it there as it would be here
     ///
     /// Reached like those of --client, with which it goes together. --server and --observe name processes of that machine.
-    /// The server has to run already.
-    #[arg(long, value_name = "HOST", requires = "url", conflicts_with_all = ["serve", "unix_socket", "no_observe"])]
+    /// With --serve the server is started there, at the address of --server-ip; with a URL it has to run already.
+    #[arg(long, value_name = "HOST", requires = "named", conflicts_with_all = ["unix_socket", "no_observe"])]
     pub(crate) server_host: Option<String>,
     /// Address to connect to instead of the host of the URL, such as 10.0.0.10; its port stays
     ///
-    /// Host header, SNI and certificate name stay those of the URL, as with --connect-to.
-    #[arg(long, value_name = "ADDRESS", requires = "url", conflicts_with_all = ["serve", "unix_socket", "connect_to"])]
+    /// Host header, SNI and certificate name stay those of the URL, as with --connect-to. With --serve it is where the server
+    /// listens on the machine of --server-host.
+    #[arg(long, value_name = "ADDRESS", requires = "named", conflicts_with_all = ["unix_socket", "connect_to"])]
     pub(crate) server_ip: Option<IpAddr>,
     /// Probe the bandwidth between the machines of the load and that of --server-host before the load
     ///

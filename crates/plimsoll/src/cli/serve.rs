@@ -26,7 +26,7 @@ Examples:
 pub(crate) struct ServeArgs {
     /// Server name, see --list; or @FILE with its settings (TOML)
     pub(crate) name: Option<String>,
-    /// Command to run as the server; {port}, {state} and {root} are filled in
+    /// Command to run as the server; {address}, {port}, {state} and {root} are filled in
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
     #[command(flatten)]
@@ -55,7 +55,12 @@ pub(crate) struct ServeArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Settings")]
 pub(crate) struct ServerArgs {
-    /// TCP port on loopback [default: any free port]
+    /// IPv4 address of this machine to listen at, for load from other machines [default: 127.0.0.1]
+    ///
+    /// Whoever reaches it can use the server, and see its status pages.
+    #[arg(long, value_name = "ADDRESS")]
+    address: Option<String>,
+    /// TCP port [default: any free port]
     #[arg(long, value_name = "N")]
     port: Option<String>,
     /// Workers: processes or threads, as the server counts them, 1 to 1024 [default: 1]
@@ -94,7 +99,7 @@ pub(crate) struct ServerArgs {
     /// Path of the readiness check and of the URL to measure [default: /]
     #[arg(long, value_name = "PATH")]
     path: Option<String>,
-    /// Server configuration; {port}, {state} and {root} are filled in [default: generated]
+    /// Server configuration; {address}, {port}, {state} and {root} are filled in [default: generated]
     #[arg(long, value_name = "FILE")]
     config: Option<String>,
     /// Server program [default: the installed one]
@@ -128,6 +133,7 @@ impl ServerArgs {
     /// What was given, under the names that texts and files have too.
     pub(crate) fn pairs(&self) -> Vec<(String, String)> {
         let single = [
+            ("address", &self.address),
             ("port", &self.port),
             ("workers", &self.workers),
             ("worker-connections", &self.worker_connections),

@@ -6,6 +6,7 @@ use crate::agents::source::RemoteOptions;
 use crate::exit::CommandError;
 use crate::output::progress::Progress;
 use crate::session::bandwidth;
+use crate::session::served_there::ServePlace;
 use crate::session::server_host::{ObservedThere, ServerHost, ServerHostOptions};
 use crate::settings::clients::Machines;
 use model::{Address, Bandwidth, SessionEvent};
@@ -24,6 +25,15 @@ pub(crate) enum AgentsFrom<'a> {
 }
 
 impl AgentsFrom<'_> {
+    /// Where servers are started that are measured; none: on this machine.
+    pub(super) fn serve_place(&self) -> Option<&ServePlace> {
+        match self {
+            Self::None => None,
+            Self::Start(machines) => machines.server.as_ref()?.place.as_ref(),
+            Self::Share(others) => others.place.as_ref(),
+        }
+    }
+
     /// True if the load comes from other machines, and no agent observes the server.
     pub(super) fn are_for_load_alone(&self) -> bool {
         match self {
@@ -41,15 +51,18 @@ pub(crate) struct SessionAgents {
     pub(super) load: Option<Arc<Agents>>,
     /// The one on the server's machine, if the server is not observed from here.
     pub(super) server: Option<ObservedThere>,
+    /// Where servers are started that are measured; none: on this machine.
+    place: Option<ServePlace>,
     /// What was probed between both before the first load.
     pub(super) bandwidth: Option<Bandwidth>,
 }
 
 impl SessionAgents {
-    /// Agents for a session whose target is at `address`.
+    /// Agents for a session whose target is at `address`, with these processes if it was started on another machine.
     pub(super) fn new(
         from: AgentsFrom<'_>,
         address: &Address,
+        parts: &[(String, i32)],
         stop: &AtomicBool,
         progress: &Progress,
     ) -> Result<Self, CommandError> {
@@ -58,26 +71,33 @@ impl SessionAgents {
             AgentsFrom::Start(Machines { clients, server }) => {
                 let load = clients.as_ref().map(|remote| start_agents(remote, address, stop, progress)).transpose()?;
                 let is_probed = server.as_ref().is_some_and(|host| host.is_probed);
-                let server = server.as_ref().map(|host| observe_there(host, address, stop, progress)).transpose()?;
+                let place = server.as_ref().and_then(|host| host.place.clone());
+                let there = server.as_ref().map(|host| observe_there(host, address, parts, stop, progress));
+                let server = there.transpose()?;
                 let bandwidth = match (&server, address.tcp()) {
                     (Some(server), Some(address)) if is_probed => {
                         Some(bandwidth::probe(load.as_ref(), server.host(), address.ip(), stop, progress)?)
                     }
                     _ => None,
                 };
-                Ok(Self { load: load.map(Arc::new), server, bandwidth })
+                Ok(Self { load: load.map(Arc::new), server, place, bandwidth })
             }
-            AgentsFrom::Share(others) => others.for_another(address, stop),
+            AgentsFrom::Share(others) => others.for_another(address, parts, stop),
         }
     }
 
     /// The same agents for a session with another target.
-    fn for_another(&self, address: &Address, stop: &AtomicBool) -> Result<Self, CommandError> {
+    fn for_another(&self, address: &Address, parts: &[(String, i32)], stop: &AtomicBool) -> Result<Self, CommandError> {
         if let Some(agents) = &self.load {
             agents.check_target(address)?;
         }
-        let server = self.server.as_ref().map(|server| server.another(address, stop)).transpose()?;
-        Ok(Self { load: self.load.clone(), server, bandwidth: self.bandwidth.clone() })
+        let server = self.server.as_ref().map(|server| server.another(address, parts, stop)).transpose()?;
+        Ok(Self { server, ..self.clone() })
+    }
+
+    /// A server that was started on another machine has these processes now.
+    pub(super) fn restarted(&mut self, parts: &[(String, i32)]) {
+        self.server.iter_mut().for_each(|server| server.restarted(parts));
     }
 
     /// The agent on the server's machine.
@@ -120,11 +140,12 @@ fn start_agents(
 fn observe_there(
     options: &ServerHostOptions,
     address: &Address,
+    parts: &[(String, i32)],
     stop: &AtomicBool,
     progress: &Progress,
 ) -> Result<ObservedThere, CommandError> {
     progress.say("starting the agent on the server's machine");
-    let there = ObservedThere::start(options, address, stop)?;
+    let there = ObservedThere::start(options, address, parts, stop)?;
     if there.host().is_this_machine() {
         progress.line(
             "warning: the agent of --server-host runs on this machine, which is observed without it too; without it disturbed \

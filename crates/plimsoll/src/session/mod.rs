@@ -6,6 +6,7 @@ pub(crate) mod bandwidth;
 pub(crate) mod environment;
 pub(crate) mod observers;
 pub(crate) mod partner;
+pub(crate) mod served_there;
 pub(crate) mod server_host;
 pub(crate) mod serving;
 pub(crate) mod sinks;
@@ -123,7 +124,11 @@ impl Session {
         let SessionOptions { draft, cpus, selectors, stop, .. } = options;
         forget_used_text();
         let progress = Progress::new(options.quiet);
-        let served = options.serve.map(|spec| Sut::serve(spec, draft, cpus, &stop, &progress)).transpose()?;
+        let started = |spec| match options.agents.serve_place() {
+            Some(place) => Sut::serve_there(spec, place, draft, &stop, &progress),
+            None => Sut::serve(spec, draft, cpus, &stop, &progress),
+        };
+        let served = options.serve.map(started).transpose()?;
         let url = match &served {
             Some(sut) => Some(sut.url.clone()),
             None => options.url.map(TargetUrl::parse).transpose()?,
@@ -149,7 +154,7 @@ impl Session {
         if options.agents.are_for_load_alone() && !is_local(&address) {
             selectors.may_name_processes(&address)?;
         }
-        let agents = SessionAgents::new(options.agents, &address, &stop, &progress)?;
+        let agents = SessionAgents::new(options.agents, &address, sut.processes_there(), &stop, &progress)?;
         let is_here = agents.server.is_none() && is_local(&address);
         let watched = watched(&sut, &address, is_here, &selectors);
         if is_here && wants_server_cpus(&settings) {
@@ -187,7 +192,9 @@ impl Session {
 
     /// Ends the server that was started for this and starts it again; does nothing with any other target.
     pub(crate) fn restart(&mut self) -> Result<(), CommandError> {
-        self.sut.restart(&self.progress)
+        self.sut.restart(&self.stop, &self.progress)?;
+        self.agents.restarted(self.sut.processes_there());
+        Ok(())
     }
 
     /// True if the server that was started for this still runs as it should.

@@ -14,6 +14,7 @@ use crate::agents::ssh_launcher::SshLauncher;
 use crate::exit::CommandError;
 use crate::lock::hold;
 use crate::output::printer;
+use crate::session::served_there::ServePlace;
 use crate::session::watch::starts_with;
 use agent::bandwidth::{PROBE_ANSWER_NS, ProbeServed, ServeProbe};
 use agent::limits::{LOST_NS, OBSERVE_NS};
@@ -34,6 +35,8 @@ pub(crate) struct ServerHostOptions {
     /// `--server` and `--observe`, as they were typed: they name processes of that machine.
     pub(crate) server: Option<String>,
     pub(crate) observe: Vec<String>,
+    /// Where servers are started that are measured; none: they run already.
+    pub(crate) place: Option<ServePlace>,
     /// True if the bandwidth to that machine is probed.
     pub(crate) is_probed: bool,
 }
@@ -70,7 +73,12 @@ pub(crate) struct ServerHost {
 
 impl ServerHost {
     /// Starts it and has it find the server that answers at `address`.
-    fn start(options: &ServerHostOptions, address: &Address, stop: &AtomicBool) -> Result<Self, CommandError> {
+    fn start(
+        options: &ServerHostOptions,
+        address: &Address,
+        parts: &[(String, i32)],
+        stop: &AtomicBool,
+    ) -> Result<Self, CommandError> {
         let ServerHostOptions { host, ssh, on_loss, server, observe, .. } = options;
         let (own, name) = (identity()?, host.to_string());
         let launcher = Arc::new(SshLauncher::new(vec![host.clone()], ssh.clone())?);
@@ -86,7 +94,7 @@ impl ServerHost {
         let hello = this.greeted(stop)?;
         this.is_this_machine = hello.boot_id == own.boot_id;
         let Found { host, clock_error_ns, round_trip_ns } =
-            this.find(ObserveMessage { wants_fingerprint: true, ..this.whom(address) }, stop)?;
+            this.find(ObserveMessage { wants_fingerprint: true, ..this.whom(address, parts) }, stop)?;
         let round_trip_ns = Some(round_trip_ns);
         let ObservedHost { kernel, cpu_model, fingerprint } = host;
         let Hello { host, cpus, .. } = hello;
@@ -96,10 +104,10 @@ impl ServerHost {
         Ok(this)
     }
 
-    /// The server at an address, and what is observed beside it.
-    fn whom(&self, address: &Address) -> ObserveMessage {
-        let (server, observe) = (self.server.clone(), self.observe.clone());
-        ObserveMessage { address: address.clone(), server, observe, wants_fingerprint: false }
+    /// The server at an address, its other processes if it was started there, and what is observed beside it.
+    fn whom(&self, address: &Address, parts: &[(String, i32)]) -> ObserveMessage {
+        let (server, observe, parts) = (self.server.clone(), self.observe.clone(), parts.to_vec());
+        ObserveMessage { address: address.clone(), server, observe, parts, wants_fingerprint: false }
     }
 
     /// Refuses a target that means another machine to the agent than to the load.
@@ -241,17 +249,28 @@ impl ObservedThere {
     pub(crate) fn start(
         options: &ServerHostOptions,
         address: &Address,
+        parts: &[(String, i32)],
         stop: &AtomicBool,
     ) -> Result<Self, CommandError> {
-        let host = Arc::new(ServerHost::start(options, address, stop)?);
-        Ok(Self { whom: host.whom(address), host })
+        let host = Arc::new(ServerHost::start(options, address, parts, stop)?);
+        Ok(Self { whom: host.whom(address, parts), host })
     }
 
     /// Has an agent that is there find another server, which answers at `address`.
-    pub(crate) fn another(&self, address: &Address, stop: &AtomicBool) -> Result<Self, CommandError> {
-        let (host, whom) = (Arc::clone(&self.host), self.host.whom(address));
+    pub(crate) fn another(
+        &self,
+        address: &Address,
+        parts: &[(String, i32)],
+        stop: &AtomicBool,
+    ) -> Result<Self, CommandError> {
+        let (host, whom) = (Arc::clone(&self.host), self.host.whom(address, parts));
         host.find(whom.clone(), stop)?;
         Ok(Self { host, whom })
+    }
+
+    /// The server has other processes now.
+    pub(super) fn restarted(&mut self, parts: &[(String, i32)]) {
+        self.whom.parts = parts.to_vec();
     }
 
     pub(crate) fn host(&self) -> &ServerHost {

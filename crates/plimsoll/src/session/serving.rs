@@ -3,7 +3,8 @@
 use crate::exit::CommandError;
 use model::Redacted;
 use serde_json::{Value, json};
-use stack::{Endpoint, Options, Spec, StackError, Standing};
+use stack::{Endpoint, Options, Running, Spec, StackError, Standing};
+use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -24,6 +25,40 @@ pub(crate) fn specs(texts: &[String]) -> Result<Vec<Spec>, CommandError> {
         Ok(spec)
     };
     texts.iter().map(read).collect::<Result<_, _>>().map_err(command_error)
+}
+
+/// Reads what `--serve` asks for on another machine, where it is looked at whether that can be.
+pub(crate) fn specs_elsewhere(texts: &[String]) -> Result<Vec<Spec>, CommandError> {
+    texts.iter().map(|text| elsewhere(text)).collect()
+}
+
+fn elsewhere(text: &str) -> Result<Spec, CommandError> {
+    let refused = |what: &str| {
+        let text = Redacted::text(text);
+        CommandError::usage(format!("--serve {text:?} with --server-host: {what}"))
+    };
+    if text.starts_with('@') {
+        return Err(refused("the file is of this machine; write the server and its settings in its place"));
+    }
+    let mut spec = Spec::parse(text).map_err(command_error)?;
+    if spec.settings.build.is_some() {
+        return Err(refused("build= is for this machine; build the program there, and name it by binary="));
+    }
+    if spec.settings.address != Ipv4Addr::LOCALHOST {
+        return Err(refused("--server-ip says where it listens; leave out address="));
+    }
+    spec.label = label(&spec).into_inner();
+    Ok(spec)
+}
+
+/// The URL under which a server of ours is measured.
+pub(crate) fn measured(running: &Running) -> Result<&str, CommandError> {
+    running.url().ok_or_else(|| {
+        CommandError::usage(format!(
+            "--serve {:?}: it speaks neither HTTP nor FastCGI, so there is nothing to measure",
+            running.spec().label
+        ))
+    })
 }
 
 /// What a server is called wherever it is shown, recorded or made the name of a directory.

@@ -1,10 +1,11 @@
-//! System under test: the target, and the server that was started for it.
+//! System under test: the target, and the server that was started for it, here or on its machine.
 
 use crate::exit::CommandError;
 use crate::output::printer;
 use crate::output::progress::Progress;
 use crate::session::NUMBERS_A_LOAD;
 use crate::session::environment::usable_cpus;
+use crate::session::served_there::{ServePlace, ServedThere};
 use crate::session::serving;
 use crate::session::status::Source;
 use crate::settings::Settings;
@@ -38,7 +39,13 @@ pub(crate) struct Sut {
 }
 
 /// A server that was started to be measured.
-struct Served {
+enum Served {
+    Here(Box<ServedHere>),
+    There(Box<ServedThere>),
+}
+
+/// One on this machine.
+struct ServedHere {
     running: Running,
     /// CPUs that it leaves to the load; empty: they share all.
     load_cpus: Vec<u32>,
@@ -85,6 +92,19 @@ impl Sut {
         Self::start(spec, cpus, stop, progress)
     }
 
+    /// Has it started on another machine.
+    pub(crate) fn serve_there(
+        spec: &Spec,
+        place: &ServePlace,
+        draft: &Draft,
+        stop: &AtomicBool,
+        progress: &Progress,
+    ) -> Result<Self, CommandError> {
+        refuse_other_ways(draft)?;
+        let there = ServedThere::start(spec, place, stop, progress)?;
+        Ok(Self { url: there.url.clone(), served: Some(Served::There(Box::new(there))) })
+    }
+
     fn start(
         spec: &Spec,
         cpus: Option<&DuetSet>,
@@ -96,13 +116,7 @@ impl Sut {
         let mut options = serving::options(Arc::clone(stop), serving::READY_TIMEOUT_NS)?;
         options.cpus.clone_from(cpus.map_or(&division.server, |set| &set.server));
         let running = Running::start(spec, &options).map_err(serving::command_error)?;
-        let url = running.url().ok_or_else(|| {
-            CommandError::usage(format!(
-                "--serve {:?}: it speaks neither HTTP nor FastCGI, so there is nothing to measure",
-                spec.label
-            ))
-        })?;
-        let mut url = TargetUrl::parse(url)?;
+        let mut url = TargetUrl::parse(serving::measured(&running)?)?;
         if let Some((request, _)) = running.request() {
             url = TargetUrl::parse(&format!("{}{}", url.origin(), request.path))?;
         }
@@ -112,27 +126,34 @@ impl Sut {
         if let (Some(warning), true) = (division.warning(), is_divided) {
             progress.line(&format!("note: {warning}"));
         }
-        Ok(Self { url, served: Some(Served { running, load_cpus }) })
+        Ok(Self { url, served: Some(Served::Here(Box::new(ServedHere { running, load_cpus }))) })
     }
 
     /// Ends a server of ours and starts it again, with its data as they were at first.
-    pub(crate) fn restart(&mut self, progress: &Progress) -> Result<(), CommandError> {
+    pub(crate) fn restart(&mut self, stop: &AtomicBool, progress: &Progress) -> Result<(), CommandError> {
         let Some(served) = &mut self.served else { return Ok(()) };
-        progress.say(&format!("restarting {}", served.running.served().label));
-        served.running.restart().map_err(serving::command_error)
+        progress.say(&format!("restarting {}", served.spec().label));
+        match served {
+            Served::Here(here) => here.running.restart().map_err(serving::command_error),
+            Served::There(there) => there.restart(stop, progress),
+        }
     }
 
     /// True if a server of ours still runs; tells what else has happened to it.
     pub(crate) fn check(&mut self, progress: &Progress) -> Result<(), CommandError> {
-        let Some(served) = &mut self.served else { return Ok(()) };
-        let checked = served.running.check().map_err(serving::command_error);
-        served.running.warnings().iter().for_each(|warning| progress.line(&format!("warning: {warning}")));
+        let running = match &mut self.served {
+            None => return Ok(()),
+            Some(Served::There(there)) => return there.check(progress),
+            Some(Served::Here(here)) => &mut here.running,
+        };
+        let checked = running.check().map_err(serving::command_error);
+        running.warnings().iter().for_each(|warning| progress.line(&format!("warning: {warning}")));
         checked
     }
 
     /// Writes what the build of a server of ours has said to the results in `directory`; without a name there are none.
     pub(crate) fn keep_build_log(&self, directory: &Path) {
-        let log = self.served.as_ref().and_then(|served| served.running.build_log());
+        let log = self.here().and_then(Running::build_log);
         let Some(log) = log.filter(|_| !directory.as_os_str().is_empty()) else { return };
         let kept = directory.join("build.log");
         // Builds print their commands and variables.
@@ -142,56 +163,85 @@ impl Sut {
         }
     }
 
-    /// The processes of a server of ours: name and number.
+    /// The server of ours that runs on this machine.
+    fn here(&self) -> Option<&Running> {
+        match self.served.as_ref()? {
+            Served::Here(here) => Some(&here.running),
+            Served::There(_) => None,
+        }
+    }
+
+    /// The processes of a server of ours on this machine: name and number.
     pub(crate) fn processes(&self) -> Vec<(&str, i32)> {
-        self.served.iter().flat_map(|served| served.running.processes()).collect()
+        self.here().into_iter().flat_map(Running::processes).collect()
+    }
+
+    /// Those of one on another machine.
+    pub(crate) fn processes_there(&self) -> &[(String, i32)] {
+        match &self.served {
+            Some(Served::There(there)) => &there.runs.processes,
+            Some(Served::Here(_)) | None => &[],
+        }
     }
 
     /// Where a server of ours tells of itself.
     pub(crate) fn status_pages(&self) -> Vec<Source> {
-        let urls = self.served.as_ref().map_or_else(Vec::new, |served| served.running.status_pages());
-        urls.iter().filter_map(|url| Source::parse(url).ok()).collect()
+        match &self.served {
+            None => Vec::new(),
+            Some(Served::Here(here)) => {
+                here.running.status_pages().iter().filter_map(|url| Source::parse(url).ok()).collect()
+            }
+            Some(Served::There(there)) => there.status_pages(),
+        }
     }
 
     /// A server of ours, as it was asked for.
     pub(crate) fn spec(&self) -> Option<&Spec> {
-        self.served.as_ref().map(|served| served.running.spec())
+        self.served.as_ref().map(Served::spec)
     }
 
     /// Samples of PHP functions that a server of ours takes itself.
     pub(crate) fn php_samples(&self) -> Option<PhpSamples> {
-        self.served.as_ref()?.running.php_samples()
+        self.here()?.php_samples()
     }
 
     /// Where the files of a server of ours are, which end with it.
     pub(crate) fn state_directory(&self) -> Option<&Path> {
-        self.served.as_ref().map(|served| served.running.dir())
+        self.here().map(Running::dir)
     }
 
     /// CPUs that a server of ours is confined to; empty: all, or nobody knows.
     pub(crate) fn server_cpus(&self) -> Vec<u32> {
-        self.served.as_ref().map_or_else(Vec::new, |served| served.running.served().cpus.clone())
+        self.served.as_ref().map_or_else(Vec::new, |served| served.served().cpus.clone())
     }
 
     /// What is to be known of a server of ours.
     pub(crate) fn served(&self) -> Option<model::Served> {
-        let served = self.served.as_ref()?.running.served().clone();
-        let program_sha256 = observe::sha256(Path::new(&served.program)).unwrap_or_default();
-        Some(model::Served { program_sha256, ..served })
+        let own = self.served.as_ref()?;
+        let served = own.served().clone();
+        match own {
+            Served::Here(_) => {
+                let program_sha256 = observe::sha256(Path::new(&served.program)).unwrap_or_default();
+                Some(model::Served { program_sha256, ..served })
+            }
+            Served::There(_) => Some(served),
+        }
     }
 
     /// Gives the load the CPUs that a server of ours leaves free, trust in its certificate, and the request that it is
     /// measured with where that is no plain GET.
     pub(crate) fn adapt(&self, settings: &mut Settings) -> Result<(), CommandError> {
         let Some(served) = &self.served else { return Ok(()) };
-        if settings.cpus.is_empty() {
-            settings.cpus.clone_from(&served.load_cpus);
+        if let Served::Here(here) = served {
+            if settings.cpus.is_empty() {
+                settings.cpus.clone_from(&here.load_cpus);
+            }
+            settings.server_cpus = self.server_cpus();
+            if let Some((request, credentials)) = here.running.request() {
+                offered(settings, request, credentials.as_deref())?;
+            }
         }
-        settings.server_cpus = self.server_cpus();
-        if let Some((request, credentials)) = served.running.request() {
-            offered(settings, request, credentials.as_deref())?;
-        }
-        if let (Some(tls), Some(pem)) = (&mut settings.tls, served.running.certificate()) {
+        if let (Some(tls), Some(pem)) = (&mut settings.tls, served.certificate()) {
             tls.extra_roots.extend(engine::tls::certificates(pem.as_bytes()).map_err(CommandError::usage)?);
         }
         Ok(())
@@ -253,6 +303,29 @@ impl Sut {
             request.contract = settings.expect.unprobed(request);
         }
         first.ok_or_else(|| CommandError::usage("there is no request to send"))
+    }
+}
+
+impl Served {
+    const fn spec(&self) -> &Spec {
+        match self {
+            Self::Here(here) => here.running.spec(),
+            Self::There(there) => there.spec(),
+        }
+    }
+
+    fn served(&self) -> &model::Served {
+        match self {
+            Self::Here(here) => here.running.served(),
+            Self::There(there) => &there.runs.served,
+        }
+    }
+
+    fn certificate(&self) -> Option<&str> {
+        match self {
+            Self::Here(here) => here.running.certificate(),
+            Self::There(there) => there.runs.certificate.as_deref(),
+        }
     }
 }
 

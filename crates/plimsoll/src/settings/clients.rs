@@ -11,12 +11,15 @@ use crate::agents::ssh::Ssh;
 use crate::cli::clients::{ClientArgs, LossArg};
 use crate::cli::observe::ObserverArgs;
 use crate::exit::CommandError;
+use crate::session::served_there::ServePlace;
 use crate::session::server_host::ServerHostOptions;
+use crate::session::serving;
 use crate::settings::connect_override::Detour;
 use crate::settings::draft::Draft;
 use crate::settings::selectors::Selectors;
 use agent::OnLoss;
 use model::{AGENTS_MAX, Duration, NS_PER_S, Redacted, Warmup};
+use stack::Spec;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// Agents reach this machine alone, unless an address is given.
@@ -35,17 +38,15 @@ pub(crate) struct Machines {
 }
 
 impl Machines {
-    /// This one alone.
-    pub(crate) const HERE: Self = Self { clients: None, server: None };
-
-    /// Those of the flags. The smallest load has so many connections, by a flag.
+    /// Those of the flags, beside these of `--serve`. The smallest load has so many connections, by a flag.
     pub(crate) fn new(
         args: &ClientArgs,
+        serve: &[String],
         observer: &ObserverArgs,
         warmup: Warmup,
         smallest: (&str, u32),
     ) -> Result<Self, CommandError> {
-        Ok(Self { clients: remote(args, warmup, smallest)?, server: server_host(args, observer)? })
+        Ok(Self { clients: remote(args, warmup, smallest)?, server: server_host(args, serve, observer)? })
     }
 }
 
@@ -187,11 +188,30 @@ fn refuse(flags: impl IntoIterator<Item = (&'static str, bool)>) -> Result<(), C
 }
 
 /// The machine of `--server-host`; none without it.
-fn server_host(args: &ClientArgs, observer: &ObserverArgs) -> Result<Option<ServerHostOptions>, CommandError> {
-    let Some(text) = &args.server_host else { return Ok(None) };
+fn server_host(
+    args: &ClientArgs,
+    serve: &[String],
+    observer: &ObserverArgs,
+) -> Result<Option<ServerHostOptions>, CommandError> {
+    let Some(text) = &args.server_host else { return starts_here(args, serve).map(|()| None) };
+    let (host, ssh) = (Host::parse("--server-host", text)?, Ssh::new(args.ssh.as_deref())?);
+    let place = match (serve, args.server_ip) {
+        ([], _) => None,
+        (_, Some(IpAddr::V4(address))) => Some(ServePlace { host: host.clone(), ssh: ssh.clone(), address }),
+        (_, Some(IpAddr::V6(_))) => {
+            return Err(CommandError::usage("--server-ip: servers that --serve starts listen at IPv4 addresses only"));
+        }
+        (_, None) => {
+            return Err(CommandError::usage(
+                "--serve with --server-host needs --server-ip: the address of that machine at which the server is to \
+                 listen, such as 10.0.0.10",
+            ));
+        }
+    };
     Ok(Some(ServerHostOptions {
-        host: Host::parse("--server-host", text)?,
-        ssh: Ssh::new(args.ssh.as_deref())?,
+        host,
+        ssh,
+        place,
         on_loss: on_loss(args),
         server: observer.server.clone(),
         observe: observer.observe.clone(),
@@ -199,14 +219,31 @@ fn server_host(args: &ClientArgs, observer: &ObserverArgs) -> Result<Option<Serv
     }))
 }
 
+/// Fails where servers are to be started on this machine, and a flag is about others.
+fn starts_here(args: &ClientArgs, serve: &[String]) -> Result<(), CommandError> {
+    let flag = [("--client", !args.client.is_empty()), ("--server-ip", args.server_ip.is_some())];
+    match flag.into_iter().find(|(_, is_given)| *is_given && !serve.is_empty()) {
+        Some((flag, _)) => Err(CommandError::usage(format!(
+            "--serve with {flag} needs --server-host: the machine that the server is to be started on"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// What `--serve` asks for, on the machine of `--server-host` or else on this one.
+pub(crate) fn specs(args: &ClientArgs, serve: &[String]) -> Result<Vec<Spec>, CommandError> {
+    if args.server_host.is_some() { serving::specs_elsewhere(serve) } else { serving::specs(serve) }
+}
+
 /// What is looked at from here.
 pub(crate) fn selectors(args: &ClientArgs, observer: &ObserverArgs) -> Result<Selectors, CommandError> {
     if args.server_host.is_some() { Selectors::of_pages(observer) } else { Selectors::read(observer) }
 }
 
-/// The address of `--server-ip` in the place of the URL's host.
-pub(crate) fn direct(args: &ClientArgs, mut draft: Draft) -> Draft {
-    draft.detour = args.server_ip.map(Detour::ServerIp).or(draft.detour);
+/// The address of `--server-ip` in the place of the URL's host; a server that is started has it in its URL.
+pub(crate) fn direct(args: &ClientArgs, serve: &[String], mut draft: Draft) -> Draft {
+    let address = args.server_ip.filter(|_| serve.is_empty());
+    draft.detour = address.map(Detour::ServerIp).or(draft.detour);
     draft
 }
 

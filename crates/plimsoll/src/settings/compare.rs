@@ -7,7 +7,7 @@ use crate::exit::CommandError;
 use crate::session::serving;
 use crate::settings;
 use crate::settings::capacity::CapacityOptions;
-use crate::settings::clients::agree_ns;
+use crate::settings::clients::{self, agree_ns};
 use judge::FailIf;
 use model::human::{percent, plural, time};
 use model::{
@@ -282,7 +282,7 @@ fn loads(args: &CompareArgs) -> Result<Vec<CompareLoad>, CommandError> {
 /// The variants, with their names.
 fn arms(args: &CompareArgs) -> Result<Vec<Arm>, CommandError> {
     let urls = args.targets.iter().map(|url| ArmTarget::Url(url.clone()));
-    let specs = serving::specs(&args.serve)?.into_iter().map(|spec| ArmTarget::Serve(Box::new(spec)));
+    let specs = clients::specs(&args.clients, &args.serve)?.into_iter().map(|spec| ArmTarget::Serve(Box::new(spec)));
     let mut targets: Vec<ArmTarget> = urls.chain(specs).collect();
     if args.aa && targets.is_empty() {
         targets.push(ArmTarget::Builtin);

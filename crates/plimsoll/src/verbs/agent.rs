@@ -8,6 +8,7 @@ use crate::agents::serve::serve;
 use crate::cli::clients::AgentArgs;
 use crate::exit::{CommandError, Exit};
 use crate::output::printer;
+use agent::Agent;
 use clock::monotonic_ns;
 use model::Duration;
 use std::io::{self, ErrorKind};
@@ -17,7 +18,11 @@ pub(crate) fn agent(args: &AgentArgs) -> Result<Exit, CommandError> {
     match (&args.connect, args.listen) {
         (Some(address), _) => connected(address, args),
         (None, Some(port)) => waited_for(port, args.wait),
-        (None, None) => serve(io::stdin(), io::stdout(), identity()?),
+        // Who has a stream to it can run any program here.
+        (None, None) => {
+            let own = identity()?;
+            serve(io::stdin(), io::stdout(), |now_ns| Agent::that_serves(own, now_ns))
+        }
     }
     .map(|()| Exit::Fine)
 }
@@ -26,7 +31,7 @@ fn connected(address: &str, args: &AgentArgs) -> Result<(), CommandError> {
     let (token, own) = (Token::of_agent(args.token_file.as_deref())?, identity()?);
     let (from, to) = call(address, &token, &own.build, std::time::Duration::from_nanos(args.wait.ns))?;
     printer::note(&format!("connected to the coordinator at {address}"));
-    serve(from, to, own)
+    serve(from, to, |now_ns| Agent::new(own, now_ns))
 }
 
 /// Serves the first who connects to a port of the loopback within a time.
@@ -39,7 +44,7 @@ fn waited_for(port: u16, wait: Duration) -> Result<(), CommandError> {
     // Nobody else is waited for.
     drop(listener);
     let halves = socket.set_nodelay(true).and_then(|()| socket.try_clone());
-    serve(halves.map_err(|error| wrong(error.to_string()))?, socket, own)
+    serve(halves.map_err(|error| wrong(error.to_string()))?, socket, |now_ns| Agent::new(own, now_ns))
 }
 
 /// The first connection; none within the time.

@@ -8,7 +8,6 @@ use crate::interrupt;
 use crate::output::deliver::{deliver, deliver_to_ci, with_thresholds};
 use crate::result::{JudgedTrial, Trial, capacity_record};
 use crate::session::agents::AgentsFrom;
-use crate::session::serving;
 use crate::session::{Session, SessionOptions};
 use crate::settings;
 use crate::settings::capacity::{CapacityOptions, Pilot, REST_NS};
@@ -53,9 +52,9 @@ impl Checked {
     pub(super) fn new(args: &CapacityArgs) -> Result<Self, CommandError> {
         let options = CapacityOptions::new(args)?;
         let least = ("-c", args.connections.0 as u32);
-        let machines = Machines::new(&args.clients, &args.observe, options.warmup, least)?;
-        let spec = serving::specs(args.serve.as_slice())?.pop();
-        let draft = clients::direct(&args.clients, Draft::new(&args.request, &args.generator)?);
+        let machines = Machines::new(&args.clients, args.serve.as_slice(), &args.observe, options.warmup, least)?;
+        let spec = clients::specs(&args.clients, args.serve.as_slice())?.pop();
+        let draft = clients::direct(&args.clients, args.serve.as_slice(), Draft::new(&args.request, &args.generator)?);
         let thresholds = threshold::read(&args.thresholds, threshold::Kind::Capacity, !args.no_observe)?;
         Ok(Self { options, spec, draft, thresholds, machines })
     }

@@ -43,8 +43,8 @@ impl Checked {
     pub(super) fn new(args: &CompareArgs) -> Result<Self, CommandError> {
         let options = CompareOptions::new(args)?;
         let least = ("-c", args.connections.0 as u32);
-        let machines = Machines::new(&args.clients, &args.observe, options.warmup, least)?;
-        let draft = clients::direct(&args.clients, Draft::new(&args.request, &args.generator)?);
+        let machines = Machines::new(&args.clients, &args.serve, &args.observe, options.warmup, least)?;
+        let draft = clients::direct(&args.clients, &args.serve, Draft::new(&args.request, &args.generator)?);
         Ok(Self { options, draft, machines })
     }
 

@@ -8,7 +8,6 @@ use crate::output::deliver::{deliver, deliver_to_ci, exit, with_thresholds};
 use crate::profiling::{keep, keep_waits, remove_samples};
 use crate::result::{Asked, run_record};
 use crate::session::agents::AgentsFrom;
-use crate::session::serving;
 use crate::session::{Session, SessionOptions, check_limits};
 use crate::settings;
 use crate::settings::clients::{self, Machines};
@@ -54,12 +53,13 @@ impl Checked {
             None => settings::window(args.duration.unwrap_or(DURATION))?,
         };
         let warmup = settings::warmup(args.warmup)?;
-        let machines = Machines::new(&args.clients, &args.observe, warmup, ("-c", load.connections()))?;
+        let machines =
+            Machines::new(&args.clients, args.serve.as_slice(), &args.observe, warmup, ("-c", load.connections()))?;
         if machines.clients.is_none() {
             check_limits(load.connections(), 1, args.request.unix_socket.is_none())?;
         }
-        let spec = serving::specs(args.serve.as_slice())?.pop();
-        let draft = clients::direct(&args.clients, Draft::new(&args.request, &args.generator)?);
+        let spec = clients::specs(&args.clients, args.serve.as_slice())?.pop();
+        let draft = clients::direct(&args.clients, args.serve.as_slice(), Draft::new(&args.request, &args.generator)?);
         let asked = threshold::read(&args.thresholds, threshold::Kind::Run, !args.no_observe)?;
         Ok(Self { load, until, warmup, spec, draft, asked, machines })
     }

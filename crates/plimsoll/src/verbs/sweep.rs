@@ -12,7 +12,6 @@ use crate::output::deliver::{deliver, deliver_to_ci, exit, with_thresholds};
 use crate::profiling::{ENDED_BEFORE, at_peak, keep as keep_profile, keep_waits, no_profile, remove_samples};
 use crate::result::{Asked, Point, keep, sweep_record};
 use crate::session::agents::AgentsFrom;
-use crate::session::serving;
 use crate::session::{Session, SessionOptions};
 use crate::settings;
 use crate::settings::clients::{self, Machines};
@@ -59,13 +58,13 @@ impl Checked {
         load_of(args, search.to)?;
         settings::window(args.duration)?;
         let warmup = settings::warmup(args.warmup)?;
-        let machines = Machines::new(&args.clients, &args.observe, warmup, least(args, &search))?;
+        let machines = Machines::new(&args.clients, &args.serve, &args.observe, warmup, least(args, &search))?;
         match args.over {
             OverArg::Rate => settings::no_pipeline(args.request.pipeline)?,
             OverArg::Connections => of_rates_only(args)?,
         }
-        let specs = serving::specs(&args.serve)?;
-        let draft = clients::direct(&args.clients, Draft::new(&args.request, &args.generator)?);
+        let specs = clients::specs(&args.clients, &args.serve)?;
+        let draft = clients::direct(&args.clients, &args.serve, Draft::new(&args.request, &args.generator)?);
         let asked = threshold::read(&args.thresholds, threshold::Kind::Sweep, !args.no_observe)?;
         if specs.len() > 1 && args.thresholds.baseline.is_some() {
             return Err(CommandError::usage(
@@ -89,7 +88,7 @@ pub(super) fn sweep_checked(args: &SweepArgs, checked: &Checked, stop: &Arc<Atom
     let Checked { search, specs, draft, asked, machines, .. } = checked;
     let options = (draft, asked);
     if specs.len() > 1 {
-        return arms::sweep(args, options, search, specs, stop);
+        return arms::sweep(args, options, search, (specs, machines), stop);
     }
     let create = |started: &str| store::create(args.output.output.as_deref(), "sweep", started);
     let server = Server { spec: specs.first(), arm: None, machines };

@@ -11,6 +11,7 @@ mod local;
 mod losses;
 mod network;
 mod searches;
+mod served;
 mod server_host;
 mod server_seen;
 mod slurm;

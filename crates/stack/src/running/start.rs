@@ -18,6 +18,7 @@ use crate::supervisor::{How, Launch, Order, Report};
 use model::{Served, Step};
 use rcgen::{CertificateParams, DnType, KeyPair};
 use rustix::process::geteuid;
+use std::net::Ipv4Addr;
 use std::path::Path;
 
 /// What stands before the names of steps that start a process.
@@ -49,7 +50,7 @@ fn start_once(spec: &Spec, options: &Options, built: Option<&Built>) -> Result<R
     let account = Account::choose(spec.settings.user.as_deref())?;
     place::check_cpus(&spec.settings.cpus)?;
     place::check_port(spec.settings.port, account.as_ref())?;
-    let ports = place::free_ports(spec.settings.port)?;
+    let ports = place::free_ports(spec.settings.address, spec.settings.port)?;
     let cpus = if spec.settings.cpus.is_empty() { options.cpus.clone() } else { spec.settings.cpus.clone() };
     let mut place = Place {
         dir: "/".into(),
@@ -109,7 +110,7 @@ fn prepare(spec: &Spec, place: &Place, built: Option<&Built>) -> Result<(Layout,
     let mut layout = (spec.server.layout)(spec, place)?;
     let mut certificate = None;
     if spec.settings.tls && !is_command(spec) {
-        let (chain, key) = self_signed()
+        let (chain, key) = self_signed(spec.settings.address)
             .map_err(|error| StackError::Machine { doing: "make a certificate".into(), reason: error.to_string() })?;
         layout = layout.file(CERTIFICATE, chain.as_str()).file(KEY, key);
         certificate = Some(chain);
@@ -143,9 +144,11 @@ fn own_config(path: &Path, spec: &Spec, place: &Place, layout: &mut Layout) -> R
     Ok(())
 }
 
-/// A certificate for loopback and its key, PEM.
-fn self_signed() -> Result<(String, String), rcgen::Error> {
-    let mut params = CertificateParams::new(["localhost", "127.0.0.1", "::1"].map(String::from))?;
+/// A certificate for loopback and where the server listens, and its key, PEM.
+fn self_signed(address: Ipv4Addr) -> Result<(String, String), rcgen::Error> {
+    let mut names = ["localhost", "127.0.0.1", "::1"].map(String::from).to_vec();
+    names.extend(Some(address).filter(|address| *address != Ipv4Addr::LOCALHOST).map(|address| address.to_string()));
+    let mut params = CertificateParams::new(names)?;
     params.distinguished_name.push(DnType::CommonName, "plimsoll serve");
     let key = KeyPair::generate()?;
     Ok((params.self_signed(&key)?.pem(), key.serialize_pem()))

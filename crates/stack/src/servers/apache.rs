@@ -123,8 +123,8 @@ pub(super) fn configuration(spec: &Spec, place: &Place, parts: &Parts<'_>) -> Re
     };
     Ok(format!(
         "ServerRoot {state}\n\
-         ServerName 127.0.0.1\n\
-         Listen 127.0.0.1:{port}\n\
+         ServerName {address}\n\
+         Listen {address}:{port}\n\
          ListenBackLog {backlog}\n\
          PidFile {run}/apache.pid\n\
          DefaultRuntimeDir {run}\n\
@@ -141,6 +141,7 @@ pub(super) fn configuration(spec: &Spec, place: &Place, parts: &Parts<'_>) -> Re
          DocumentRoot \"{root}\"\n\
          <Directory \"{root}\">\n  Options FollowSymLinks\n  AllowOverride {overrides}\n  Require all granted\n</Directory>\n{more}",
         state = place.text(""),
+        address = settings.address,
         port = place.ports[0],
         backlog = settings.backlog,
         run = place.text("run"),

@@ -61,10 +61,11 @@ fn configuration(spec: &Spec, place: &Place) -> String {
     format!(
         "{{\n\tadmin off\n\tauto_https off\n\tstorage file_system {storage}\n\
          \tservers {{\n\t\tprotocols h1 h2\n{counted}\t\ttimeouts {{\n\t\t\tidle {idle_ms}ms\n\t\t}}\n\t}}\n}}\n\
-         {scheme}://:{port} {{\n\tbind 127.0.0.1\n\troot * \"{root}\"\n{site}\tfile_server\n}}\n",
+         {scheme}://:{port} {{\n\tbind {address}\n\troot * \"{root}\"\n{site}\tfile_server\n}}\n",
         storage = place.text("tmp"),
         counted = if metrics { "\t\tmetrics\n" } else { "" },
         idle_ms = spec.extras.time_ns("keepalive_timeout") / 1_000_000,
+        address = settings.address,
         port = place.ports[0],
         root = place.docroot(&spec.settings),
     )

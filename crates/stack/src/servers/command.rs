@@ -1,4 +1,4 @@
-//! Any command line that is a server: `{port}`, `{state}` and `{root}` are filled in.
+//! Any command line that is a server: `{address}`, `{port}`, `{state}` and `{root}` are filled in.
 
 use super::{Server, backend};
 use crate::error::StackError;
@@ -12,7 +12,7 @@ use std::path::Path;
 
 pub(super) const COMMAND: Server = Server {
     name: super::COMMAND,
-    about: "any command after --; {port}, {state} and {root} are filled in, PORT and PLIMSOLL are in its environment",
+    about: "any command after --; {address}, {port}, {state} and {root} are filled in, PORT and PLIMSOLL are in its environment",
     knows: &["tls", "root"],
     extras: &[],
     programs: &[],
@@ -43,7 +43,8 @@ fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
 
 /// Replaces the names of what only a start knows.
 pub(crate) fn fill_in(text: &str, spec: &Spec, place: &Place) -> String {
-    text.replace("{port}", &place.ports[0].to_string())
+    text.replace("{address}", &spec.settings.address.to_string())
+        .replace("{port}", &place.ports[0].to_string())
         .replace("{backend_port}", &backend::port(place).to_string())
         .replace("{state}", &place.dir.display().to_string())
         .replace("{root}", &place.docroot(&spec.settings))

@@ -56,7 +56,7 @@ fn configuration(spec: &Spec, place: &Place) -> Result<String, StackError> {
          defaults\n  mode http\n{httplog}\
          \x20 timeout connect 5s\n  timeout client 60s\n  timeout server 60s\n  timeout http-keep-alive {idle_ms}ms\n\
          \x20 option {keepalive}\n  http-reuse {reuse}\n\
-         frontend front\n  bind 127.0.0.1:{port} backlog {backlog}{ssl}\n  maxconn {connections}\n{gzip}{stats}\
+         frontend front\n  bind {address}:{port} backlog {backlog}{ssl}\n  maxconn {connections}\n{gzip}{stats}\
          \x20 default_backend back\n\
          backend back\n  server one 127.0.0.1:{behind}\n",
         threads = workers(spec, THREADS_MAX)?,
@@ -66,6 +66,7 @@ fn configuration(spec: &Spec, place: &Place) -> Result<String, StackError> {
         idle_ms = spec.extras.time_ns("keepalive_timeout") / 1_000_000,
         keepalive = if settings.keepalive { "http-keep-alive" } else { "httpclose" },
         reuse = spec.extras.text("http_reuse"),
+        address = settings.address,
         port = place.ports[0],
         backlog = settings.backlog,
         gzip = optional(settings.gzip, &gzip),

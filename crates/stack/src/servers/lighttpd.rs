@@ -56,7 +56,7 @@ fn configuration(spec: &Spec, place: &Place) -> Result<String, StackError> {
     let types: String = TYPES.iter().map(|(suffix, kind)| format!("\".{suffix}\" => \"{kind}\", ")).collect();
     Ok(format!(
         "server.modules = ({modules})\n\
-         server.bind = \"127.0.0.1\"\n\
+         server.bind = \"{address}\"\n\
          server.port = {port}\n\
          server.listen-backlog = {backlog}\n\
          server.max-worker = {workers}\n\
@@ -74,6 +74,7 @@ fn configuration(spec: &Spec, place: &Place) -> Result<String, StackError> {
          mimetype.assign = ({types}\"\" => \"application/octet-stream\")\n\
          {parts}",
         modules = modules(spec)?,
+        address = settings.address,
         port = place.ports[0],
         backlog = settings.backlog,
         // One worker needs no master.

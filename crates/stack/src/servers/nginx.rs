@@ -131,7 +131,8 @@ fn server(spec: &Spec, place: &Place) -> String {
     let settings = &spec.settings;
     let ssl = if settings.tls { " ssl" } else { "" };
     let reuseport = if spec.extras.on("reuseport") { " reuseport" } else { "" };
-    let mut text = format!("    listen 127.0.0.1:{}{ssl} backlog={}{reuseport};\n", place.ports[0], settings.backlog);
+    let (address, port, backlog) = (settings.address, place.ports[0], settings.backlog);
+    let mut text = format!("    listen {address}:{port}{ssl} backlog={backlog}{reuseport};\n");
     if settings.tls {
         text.push_str(&format!(
             "    ssl_certificate {};\n    ssl_certificate_key {};\n    ssl_protocols {};\n    ssl_session_cache shared:sessions:1m;\n",

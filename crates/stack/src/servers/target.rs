@@ -83,7 +83,8 @@ fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
     if !given("pool") && (given("pool-time") || given("pool-queue")) {
         return Err(StackError::Wrong("pool-time and pool-queue are of a pool: add one, such as pool=4".into()));
     }
-    let mut args: Vec<String> = vec![NAME.into(), "--listen".into(), format!("127.0.0.1:{}", place.ports[0])];
+    let mut args: Vec<String> =
+        vec![NAME.into(), "--listen".into(), format!("{}:{}", settings.address, place.ports[0])];
     args.extend(["--workers".into(), settings.workers.to_string(), "--backlog".into(), settings.backlog.to_string()]);
     if settings.tls {
         args.extend(["--tls".into(), "--cert".into(), place.text(CERTIFICATE), "--key".into(), place.text(KEY)]);

@@ -41,7 +41,7 @@ fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
     // Without a jail, which only root has, and without the port on which it would take orders.
     let process = Process::new("varnish", program)
         .args(["-F", "-j", "none", "-T", "none", "-n", &place.text("run/varnish"), "-f", &place.text(CONFIG)])
-        .args(["-a", &format!("127.0.0.1:{}", place.ports[0]), "-s", &format!("malloc,{storage}b")])
+        .args(["-a", &format!("{}:{}", spec.settings.address, place.ports[0]), "-s", &format!("malloc,{storage}b")])
         .args(["-p", &format!("thread_pools={}", workers(spec, POOLS_MAX)?)])
         .args(["-p", &format!("listen_depth={}", spec.settings.backlog)])
         .args(["-p", &format!("timeout_idle={}", spec.extras.time_ns("keepalive_timeout") as f64 / 1e9)]);

@@ -23,7 +23,7 @@ const COMPARE: &str = "compare";
 /// Flags that have a place of their own in the file, or on the command line of the experiment.
 const NOT_IN_FILE: [&str; 8] = ["serve", "name", "json", "output", "quiet", "verbose", "help", "version"];
 /// Placeholders of servers, filled in when they are started.
-const OF_SERVERS: [&str; 4] = ["port", "backend_port", "state", "root"];
+const OF_SERVERS: [&str; 5] = ["address", "port", "backend_port", "state", "root"];
 /// About how long it takes to start a server and to end it, to probe it and to store the result; ns.
 const AROUND_NS: u64 = NS_PER_S;
 /// Measurements of `--confirm`.

@@ -25,7 +25,7 @@ pub(super) fn sweep(
     args: &SweepArgs,
     options: (&Draft, &Asked),
     search: &SweepSettings,
-    specs: &[Spec],
+    (specs, machines): (&[Spec], &Machines),
     stop: &Arc<AtomicBool>,
 ) -> Result<Exit, CommandError> {
     // Made with the first arm, so that a failure before it leaves no directory.
@@ -41,7 +41,7 @@ pub(super) fn sweep(
         }
         // Arms that nothing was measured of have no place in the report.
         let folder = arm_folder(arms.len(), &label);
-        let server = Server { spec: Some(spec), arm: Some(label.clone()), machines: &Machines::HERE };
+        let server = Server { spec: Some(spec), arm: Some(label.clone()), machines };
         let measured = measure(args, options, search, server, stop, |started| {
             let top = match &top {
                 Some(top) => top,

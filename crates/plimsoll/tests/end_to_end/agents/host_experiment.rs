@@ -1,4 +1,5 @@
-//! Experiment on hosts of their own: two servers swept over connections and compared side by side, declared in one file.
+//! Experiment on hosts of their own: two servers, started on theirs and restarted before each load, are swept over connections
+//! and compared, declared in one file.
 
 use super::hosts::on_hosts;
 use crate::support::{close_to, decide_watched, list, number, plimsoll, text};
@@ -6,25 +7,27 @@ use serde_json::Value;
 
 /// Responses take 20 and 30 ms: by arithmetic 400/s and 267/s with 8 connections.
 const FILE: &str = r#"
-url = "http://{server}/bytes/10"
+serve = "php-fpm children=8 sleep={time}"
 
 [[variants.list]]
 name = "baseline"
-server = "10.77.0.20:80"
+time = "20ms"
 
 [[variants.list]]
 name = "instrumented"
-server = "10.77.0.20:81"
+time = "30ms"
 
 [flags]
 client = ["ssh://h1", "ssh://h2"]
 server-host = "ssh://t"
+server-ip = "10.77.0.20"
 duration = "1s"
 warmup = "0s"
 
 [[loads]]
 name = "connections"
 verb = "sweep"
+restart = true
 from = 2
 to = 8
 points = 2

@@ -184,6 +184,7 @@ fn of_front(spec: &Spec) -> Option<&'static str> {
         ("tls", settings.tls),
         ("gzip", settings.gzip),
         ("access-log", settings.access_log),
+        ("address", settings.address != default.address),
         ("port", settings.port != default.port),
         ("workers", settings.workers != default.workers),
         ("worker-connections", settings.worker_connections != default.worker_connections),

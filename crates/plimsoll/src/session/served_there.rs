@@ -1,0 +1,185 @@
+//! Server under test that an agent on its machine starts: `--serve` with `--server-host`.
+
+use crate::agents::host::Host;
+use crate::agents::identity::identity;
+use crate::agents::launcher::{START_NS, not_there};
+use crate::agents::pump::Pump;
+use crate::agents::remote::{LOOK_UP, command_error, no_thread};
+use crate::agents::ssh::Ssh;
+use crate::agents::ssh_launcher::SshLauncher;
+use crate::exit::{CommandError, Exit};
+use crate::output::printer;
+use crate::output::progress::Progress;
+use crate::session::status::Source;
+use crate::settings::target_url::TargetUrl;
+use agent::limits::{LOST_NS, SERVE_NS};
+use agent::{RemoteServer, ServerEvent, ServerOrder, ServerRuns, StartServer};
+use clock::monotonic_ns;
+use model::Redacted;
+use stack::Spec;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Where servers are started that are measured.
+#[derive(Clone, Debug)]
+pub(crate) struct ServePlace {
+    pub(crate) host: Host,
+    pub(crate) ssh: Ssh,
+    /// Address of that machine at which they listen.
+    pub(crate) address: Ipv4Addr,
+}
+
+/// A server on another machine. It ends with this value, and its agent with it.
+pub(super) struct ServedThere {
+    pump: Pump<RemoteServer>,
+    name: String,
+    address: Ipv4Addr,
+    spec: Spec,
+    pub(super) url: TargetUrl,
+    pub(super) runs: ServerRuns,
+}
+
+impl ServedThere {
+    /// Starts the agent, and has it start the server.
+    pub(super) fn start(
+        spec: &Spec,
+        place: &ServePlace,
+        stop: &AtomicBool,
+        progress: &Progress,
+    ) -> Result<Self, CommandError> {
+        let ServePlace { host, ssh, address } = place;
+        let (name, own) = (host.to_string(), identity()?);
+        progress.say(&format!("starting {} on {name}", spec.label));
+        let launcher = Arc::new(SshLauncher::new(vec![host.clone()], ssh.clone())?);
+        let pump = Pump::start(launcher, RemoteServer::new(name.clone(), own), |_| ()).map_err(no_thread)?;
+        let greeted = |event| matches!(event, ServerEvent::Greeted(_)).then_some(());
+        let missing = || CommandError::usage(format!("agent {name}: {}", not_there()));
+        wait(&pump, START_NS, Some(stop), greeted)?.ok_or_else(missing)?;
+        pump.order(ServerOrder::Start(Box::new(StartServer { server: spec.text.clone(), address: *address })));
+        let runs = answer(&pump, &name, SERVE_NS, Some(stop))?;
+        let url = measured(&runs, *address, &name)?;
+        let this = Self { pump, name, address: *address, spec: spec.clone(), url, runs };
+        this.warn(progress);
+        Ok(this)
+    }
+
+    /// Has it end the server and start it again, with its data as they were at first.
+    pub(super) fn restart(&mut self, stop: &AtomicBool, progress: &Progress) -> Result<(), CommandError> {
+        self.order(ServerOrder::Restart, SERVE_NS, Some(stop), progress)
+    }
+
+    /// Fails if it does not run as it should.
+    pub(super) fn check(&mut self, progress: &Progress) -> Result<(), CommandError> {
+        // Also after ^C: that it was gone before is part of the result.
+        self.order(ServerOrder::Check, LOST_NS, None, progress)
+    }
+
+    fn order(
+        &mut self,
+        order: ServerOrder,
+        within_ns: u64,
+        stop: Option<&AtomicBool>,
+        progress: &Progress,
+    ) -> Result<(), CommandError> {
+        self.pump.order(order);
+        let runs = answer(&self.pump, &self.name, within_ns, stop).map_err(gone)?;
+        // The load goes where it was probed.
+        if runs.url != self.runs.url {
+            measured(&runs, self.address, &self.name)?;
+            return Err(CommandError::target(format!("agent {}: its server has moved to another URL", self.name)));
+        }
+        self.runs = runs;
+        self.warn(progress);
+        Ok(())
+    }
+
+    fn warn(&self, progress: &Progress) {
+        self.runs.warnings.iter().for_each(|text| progress.line(&format!("warning: {}: {text}", self.name)));
+    }
+
+    pub(super) const fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
+    /// Status pages that are reached from here.
+    pub(super) fn status_pages(&self) -> Vec<Source> {
+        let is_there = |url: &TargetUrl| url.host == self.address.to_string();
+        let pages = self.runs.status.iter().filter(|text| TargetUrl::parse(text).is_ok_and(|url| is_there(&url)));
+        pages.filter_map(|url| Source::parse(url).ok()).collect()
+    }
+}
+
+/// The URL that the agent tells. It is of the address that was asked for: no agent chooses who is put under load.
+fn measured(runs: &ServerRuns, address: Ipv4Addr, name: &str) -> Result<TargetUrl, CommandError> {
+    let url = TargetUrl::parse(&runs.url)?;
+    match url.host == address.to_string() {
+        true => Ok(url),
+        false => Err(CommandError::usage(format!(
+            "agent {name}: its server answers at {}, not at {address}, where the load is to go",
+            Redacted::url(&runs.url)
+        ))),
+    }
+}
+
+/// Of a server that ran, and ended with its agent at the latest: what is measured is gone.
+fn gone(error: CommandError) -> CommandError {
+    if error.exit == Exit::Interrupted { error } else { CommandError { exit: Exit::Target, ..error } }
+}
+
+fn answer(
+    pump: &Pump<RemoteServer>,
+    name: &str,
+    within_ns: u64,
+    stop: Option<&AtomicBool>,
+) -> Result<ServerRuns, CommandError> {
+    let runs = |event| if let ServerEvent::Runs(runs) = event { Some(*runs) } else { None };
+    let silent = || CommandError::usage(format!("agent {name}: it said nothing of its server in time"));
+    wait(pump, within_ns, stop, runs)?.ok_or_else(silent)
+}
+
+/// What `take` makes of the first event that it wants; none within the time.
+fn wait<T>(
+    pump: &Pump<RemoteServer>,
+    within_ns: u64,
+    stop: Option<&AtomicBool>,
+    take: impl Fn(ServerEvent) -> Option<T>,
+) -> Result<Option<T>, CommandError> {
+    let until_ns = monotonic_ns().saturating_add(within_ns);
+    while monotonic_ns() < until_ns {
+        match pump.event(LOOK_UP) {
+            Some(ServerEvent::Failed(error)) => return Err(command_error(error)),
+            Some(ServerEvent::Note(text)) => printer::note(&text),
+            Some(event) => {
+                if let Some(taken) = take(event) {
+                    return Ok(Some(taken));
+                }
+            }
+            None => {}
+        }
+        if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+            return Err(CommandError::interrupted());
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_at_another_address_than_was_asked_for_is_refused() {
+        let of = |url: &str| {
+            let runs = ServerRuns { url: url.into(), ..ServerRuns::default() };
+            measured(&runs, Ipv4Addr::new(192, 0, 2, 1), "ssh://s").map(|url| url.port).map_err(|error| error.message)
+        };
+        assert_eq!(of("https://192.0.2.1:8443/x"), Ok(8443));
+        for other in ["http://192.0.2.2:80/", "http://victim.example/", "fastcgi+unix:/run/a.sock:/index.php", "x"] {
+            let message = of(other).expect_err("no agent chooses who is put under load");
+            assert!(message.contains("ssh://s") || other == "x", "{message}");
+        }
+        let user = of("http://192.0.2.1:80@victim.example/").expect_err("a user in front of another host");
+        assert!(!user.contains("panicked"), "{user}");
+    }
+}

@@ -96,6 +96,7 @@ Examples:
   plimsoll run http://127.0.0.1:8080/ --fail-if 'goodput<1000,p99>100ms'
   plimsoll run http://10.0.0.10/ --client ssh://load1,ssh://load2   load from two machines
   plimsoll run http://shop.example/ --server-host ssh://web1   server observed on its machine
+  plimsoll run --serve nginx --server-host ssh://web1 --server-ip 10.0.0.10   server started there
   plimsoll run http://127.0.0.1:8080/ --json | jq .goodput_per_s.value";
 
 /// Load test at one operating point, with a verdict on the result.

@@ -27,11 +27,11 @@ impl Machines {
 
 /// Makes the try of that number; where it stands, in words.
 pub(super) fn make(tries: &mut Tries, machines: &Machines, number: u32) -> String {
-    let Choice { ending, verb, means, has_server_host, which, is_new, moment } = choose(tries.seed, number);
+    let Choice { ending, verb, means, has_server_host, is_served, which, is_new, moment } = choose(tries.seed, number);
     let network = (means == Means::Ssh).then_some(&machines.0);
     let missing = network.and_then(|network| network.as_ref().err()).cloned();
     let network = network.and_then(|network| network.as_ref().ok()).cloned();
-    let party = Party { means, has_server_host, which, is_new, network };
+    let party = Party { means, has_server_host, is_served, which, is_new, network };
     let words = format!("{}, {}, {party}", ending.name, verb.name());
     tries.add(&Case { ending, number, verb, moment, party: Some(&party) }, missing);
     words

@@ -26,6 +26,8 @@ pub(super) struct Choice {
     pub(super) means: Means,
     /// True if an agent observes the servers.
     pub(super) has_server_host: bool,
+    /// True if an agent starts the servers, too.
+    pub(super) is_served: bool,
     /// Which of those of a kind is killed: 0 to 2.
     pub(super) which: usize,
     /// True if no machine has the program yet.
@@ -51,8 +53,9 @@ pub(super) fn choose(seed: u64, number: u32) -> Choice {
         _ => (Since::Start, verb.span_of_agents()),
     };
     let delay = Duration::from_micros(below(longest.as_micros() as u64));
+    let is_served = has_server_host && below(2) == 0;
     let moment = Moment { since, delay, hold: Duration::ZERO };
-    Choice { ending, verb, means, has_server_host, which, is_new, moment }
+    Choice { ending, verb, means, has_server_host, is_served, which, is_new, moment }
 }
 
 /// True of those that a script in the place of ssh has nothing for.
@@ -69,8 +72,10 @@ mod tests {
     fn the_same_seed_makes_the_same_tries_and_another_makes_others() {
         let made = |seed: u64| -> Vec<String> {
             let one = |number| {
-                let Choice { ending, verb, means, has_server_host, which, is_new, moment } = choose(seed, number);
-                format!("{} {verb:?} {means:?} {has_server_host} {which} {is_new} {moment:?}", ending.name)
+                let Choice { ending, verb, means, has_server_host, is_served, which, is_new, moment } =
+                    choose(seed, number);
+                let has = (has_server_host, is_served, is_new);
+                format!("{} {verb:?} {means:?} {has:?} {which} {moment:?}", ending.name)
             };
             (1..=100).map(one).collect()
         };
@@ -95,6 +100,7 @@ mod tests {
         for choice in (1..=200).map(|number| choose(9, number)) {
             let name = choice.ending.name;
             assert!(name != "server-agent-killed" || choice.has_server_host);
+            assert!(choice.has_server_host || !choice.is_served);
             assert!(!["ssh-killed", "link-cut"].contains(&name) || choice.means == Means::Ssh);
             assert!(choice.moment.delay < choice.verb.span_of_agents());
         }

@@ -39,7 +39,8 @@ const LEGEND: &str = "\
 const AGENTS: &str = "\
 `cargo xtask chaos --agents` does the same to measurements whose load comes from [agents](agents.md): real ssh and sshd between
 network namespaces (which needs root), agents of this machine that a script in the place of ssh starts, or that connect; with
-and without an agent on the machine of the servers. Who is killed comes in turns; verb, agents and instant follow from the seed.
+and without an agent on the machine of the servers, and with another that starts them there. Who is killed comes in turns; verb,
+agents and instant follow from the seed.
 *left* are processes of any machine that are there SOON after the kill (SILENCE after a cut link), listening sockets, and files
 of an agent but for the documented copy of the program. *all ended* is the longest time from the kill until no process ran; from
 the end of plimsoll where that goes on, as without its server, or had ended before. A result that ends early has to name the

@@ -4,5 +4,5 @@
 mod network;
 mod reach;
 
-pub use network::{Network, words};
+pub use network::{Network, running, words};
 pub use reach::reach;

@@ -19,6 +19,8 @@ for startup in ~root/.bashrc /etc/bash.bashrc; do
     [ ! -f "$startup" ] || mount --bind /dev/null "$startup"
 done
 mount -t tmpfs none /run
+# Servers run as nobody, who has to pass.
+chmod 755 "$1"
 mkdir -p /run/netns /run/sshd h1 h2 h3 h4 t
 mount -t tmpfs -o noexec none h3
 mount -t tmpfs -o size=256k none h4
@@ -43,7 +45,7 @@ printf 'StrictHostKeyChecking yes\nUser root\nIdentityFile %s/id\nIdentitiesOnly
 login() {
     printf '%s\n' "ListenAddress $2" "HostKey $PWD/hostkey" "AuthorizedKeysFile $PWD/authorized_keys" \
         "PidFile $PWD/$1.pid" 'PasswordAuthentication no' 'UsePAM no' 'StrictModes no' \
-        'PermitRootLogin prohibit-password' "SetEnv XDG_CACHE_HOME=$PWD/$1" >"$1.conf"
+        'PermitRootLogin prohibit-password' "SetEnv XDG_CACHE_HOME=$PWD/$1 TMPDIR=$PWD/$1" >"$1.conf"
     ip netns exec "$1" /usr/sbin/sshd -f "$PWD/$1.conf" -E "$PWD/$1.log"
     printf 'Host %s\nHostName %s\n' "$1" "$2" >>names
     echo "$2 $(cut -d' ' -f1,2 hostkey.pub)" >>known
@@ -160,10 +162,7 @@ impl Network {
 
     /// Processes that run the copy of a host.
     pub fn agents(&self, host: &str) -> Vec<Pid> {
-        let begin = format!("{}/{host}/plimsoll/agents", self.path().display());
-        // A program that a shell is told to run is no agent yet.
-        let is_shell = |pid: &Pid| words(*pid).first().is_none_or(|word| word.ends_with("sh"));
-        with_word(&begin).into_iter().filter(|pid| !is_shell(pid)).collect()
+        running(&self.path().join(host).join("plimsoll/agents"))
     }
 
     /// Connections of the coordinator to any host.
@@ -176,6 +175,13 @@ impl Network {
         let is_to = |pid: &Pid| words(*pid).iter().any(|word| word == host);
         self.all_connections().into_iter().filter(is_to).collect()
     }
+}
+
+/// Processes of programs below a directory.
+pub fn running(below: &Path) -> Vec<Pid> {
+    // A program that a shell is told to run does not run yet.
+    let is_shell = |pid: &Pid| words(*pid).first().is_none_or(|word| word.ends_with("sh"));
+    with_word(&format!("{}/", below.display())).into_iter().filter(|pid| !is_shell(pid)).collect()
 }
 
 /// Processes of which some word begins so.

@@ -14,8 +14,8 @@ pub(crate) mod status;
 pub(crate) mod sut;
 pub(crate) mod watch;
 
-use crate::agents::remote::Agents;
-use crate::exit::CommandError;
+use crate::agents::remote::{Agents, command_error};
+use crate::exit::{CommandError, Exit};
 use crate::output::printer;
 use crate::output::progress::Progress;
 use crate::profiling::{Sampled, Sampling, php};
@@ -25,6 +25,7 @@ use crate::settings::selectors::Selectors;
 use crate::settings::target_url::{TargetUrl, is_local};
 use crate::store::{Log, Recorder};
 use crate::sys::forget_used_text;
+use agent::FleetError;
 use agent::segment::Part;
 use agents::{AgentsFrom, SessionAgents};
 use backlog::BacklogWatch;
@@ -34,13 +35,13 @@ use judge::check::Machine;
 use judge::limiter::speeds;
 use model::{
     ALL_ELSEWHERE, Address, Begun, Change, CheckState, DuetSet, Environment, Event, LimiterContext, Load, Measurement,
-    NOT_OBSERVED, NS_PER_S, Numbering, Plan, Probe, Redacted, Sample, SessionEvent, Stop, Warmup,
+    NOT_OBSERVED, NS_PER_S, Numbering, Plan, Probe, Redacted, Sample, SessionEvent, SourceId, Stop, Warmup,
 };
 use observe::TakenFingerprint;
 use observers::Observers;
 use partner::Partner;
 use server_host::ServerHost;
-use sinks::Outlet;
+use sinks::{Outlet, Sink};
 use stack::{PhpSamples, Spec};
 use status::StatusPages;
 use std::cell::OnceCell;
@@ -387,7 +388,11 @@ impl Session {
             None => Generator::Here,
             Some(agents) => Generator::Agents(agents, agents.parts(self.settings.threads, plan.load.connections())?),
         };
-        measure(plan, &self.probe, &generator, recorder, control, &mut beside, &mut self.progress)
+        let outcome = measure(plan, &self.probe, &generator, recorder, control, &mut beside, &mut self.progress);
+        outcome.map_err(|error| match error.exit {
+            Exit::Target => self.sut.lost().map_or(error, |lost| without_server(lost, recorder)),
+            _ => error,
+        })
     }
 
     /// What looks on while the load runs.
@@ -480,6 +485,15 @@ fn watched(sut: &Sut, address: &Address, is_here: bool, selectors: &Selectors) -
         is_load_here: true,
         keeps_account: true,
     }
+}
+
+/// That a load has failed because the agent that had started the server was lost, which is recorded.
+fn without_server(lost: FleetError, recorder: &mut Recorder) -> CommandError {
+    if let FleetError::Lost { name, why } | FleetError::Agent { name, why, .. } = &lost {
+        let (source, name, why) = (SourceId::SERVER_HOST, name.clone(), why.clone());
+        recorder.take(&Redacted::new(Event::AgentLost { at_ns: 0, source, name, why }));
+    }
+    served_there::gone(command_error(lost))
 }
 
 /// True if the CPUs of somebody else's server on this machine have to be looked up: with some CPUs that are not for the load.

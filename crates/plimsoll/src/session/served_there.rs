@@ -13,13 +13,16 @@ use crate::output::progress::Progress;
 use crate::session::status::Source;
 use crate::settings::target_url::TargetUrl;
 use agent::limits::{LOST_NS, SERVE_NS};
-use agent::{RemoteServer, ServerEvent, ServerOrder, ServerRuns, StartServer};
+use agent::{FleetError, RemoteServer, ServerEvent, ServerOrder, ServerRuns, StartServer};
 use clock::monotonic_ns;
 use model::Redacted;
 use stack::Spec;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Time within which the loss of an agent shows after that of its server; ns.
+const TOLD_NS: u64 = model::NS_PER_S;
 
 /// Where servers are started that are measured.
 #[derive(Clone, Debug)]
@@ -38,6 +41,8 @@ pub(super) struct ServedThere {
     spec: Spec,
     pub(super) url: TargetUrl,
     pub(super) runs: ServerRuns,
+    /// Why nothing more comes of the agent.
+    failed: Option<FleetError>,
 }
 
 impl ServedThere {
@@ -57,9 +62,11 @@ impl ServedThere {
         let missing = || CommandError::usage(format!("agent {name}: {}", not_there()));
         wait(&pump, START_NS, Some(stop), greeted)?.ok_or_else(missing)?;
         pump.order(ServerOrder::Start(Box::new(StartServer { server: spec.text.clone(), address: *address })));
-        let runs = answer(&pump, &name, SERVE_NS, Some(stop))?;
+        let mut runs = answer(&pump, &name, SERVE_NS, Some(stop))?;
+        runs.served.label.clone_from(&spec.label);
         let url = measured(&runs, *address, &name)?;
-        let this = Self { pump, name, address: *address, spec: spec.clone(), url, runs };
+        let (spec, address, failed) = (spec.clone(), *address, None);
+        let this = Self { pump, name, address, spec, url, runs, failed };
         this.warn(progress);
         Ok(this)
     }
@@ -75,6 +82,16 @@ impl ServedThere {
         self.order(ServerOrder::Check, LOST_NS, None, progress)
     }
 
+    /// Why its agent is there no more, and the server with it: a load that was refused may be told before that.
+    pub(super) fn failure(&mut self) -> Option<&FleetError> {
+        let failed = |event| if let ServerEvent::Failed(error) = event { Some(error) } else { None };
+        let until_ns = monotonic_ns().saturating_add(TOLD_NS);
+        while self.failed.is_none() && monotonic_ns() < until_ns {
+            self.failed = self.pump.event(LOOK_UP).and_then(failed);
+        }
+        self.failed.as_ref()
+    }
+
     fn order(
         &mut self,
         order: ServerOrder,
@@ -82,8 +99,12 @@ impl ServedThere {
         stop: Option<&AtomicBool>,
         progress: &Progress,
     ) -> Result<(), CommandError> {
+        if let Some(error) = &self.failed {
+            return Err(gone(command_error(error.clone())));
+        }
         self.pump.order(order);
-        let runs = answer(&self.pump, &self.name, within_ns, stop).map_err(gone)?;
+        let mut runs = answer(&self.pump, &self.name, within_ns, stop).map_err(gone)?;
+        runs.served.label.clone_from(&self.spec.label);
         // The load goes where it was probed.
         if runs.url != self.runs.url {
             measured(&runs, self.address, &self.name)?;
@@ -123,7 +144,7 @@ fn measured(runs: &ServerRuns, address: Ipv4Addr, name: &str) -> Result<TargetUr
 }
 
 /// Of a server that ran, and ended with its agent at the latest: what is measured is gone.
-fn gone(error: CommandError) -> CommandError {
+pub(super) fn gone(error: CommandError) -> CommandError {
     if error.exit == Exit::Interrupted { error } else { CommandError { exit: Exit::Target, ..error } }
 }
 

@@ -14,6 +14,7 @@ use crate::settings::connect_override::Detour;
 use crate::settings::draft::Draft;
 use crate::settings::target_url::{TargetUrl, resolve};
 use crate::store::private;
+use agent::FleetError;
 use engine::probe::{self, ProbeError};
 use model::{Address, DuetSet, Numbering, Probe, Redacted, Request};
 use stack::{PhpSamples, Running, Spec};
@@ -149,6 +150,14 @@ impl Sut {
         let checked = running.check().map_err(serving::command_error);
         running.warnings().iter().for_each(|warning| progress.line(&format!("warning: {warning}")));
         checked
+    }
+
+    /// The agent that has started the server, if it is lost: where a load has failed, that is why.
+    pub(crate) fn lost(&mut self) -> Option<FleetError> {
+        match &mut self.served {
+            Some(Served::There(there)) => there.failure().cloned(),
+            Some(Served::Here(_)) | None => None,
+        }
     }
 
     /// Writes what the build of a server of ours has said to the results in `directory`; without a name there are none.

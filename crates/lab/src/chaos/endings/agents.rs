@@ -41,7 +41,7 @@ pub(in crate::chaos) static OF_AGENTS: [Ending; 6] = [
     },
     Ending {
         name: "server-agent-killed",
-        made: "SIGKILL for the agent on the machine of the servers (`--server-host`)",
+        made: "SIGKILL for an agent on the machine of the servers: that which observes, or one that has started a server",
         strike: |scene, _| scene.kill(Victim::ServerAgent),
         ..CUT
     },

@@ -8,7 +8,7 @@ pub(super) use party::{Means, Party, Victim};
 use super::leaks::Left;
 use super::processes::kill;
 use super::verb::Verb;
-use crate::hosts::{Network, reach};
+use crate::hosts::{Network, reach, running, words};
 use rustix::process::{Signal, pidfd_send_signal};
 use serde_json::Value;
 use std::fs::{File, read_to_string};
@@ -33,6 +33,8 @@ const TOKEN: &str = "a1b2c3d4e5f60718293a4b5c6d7e8f90";
 /// Few requests, which leave this machine room.
 const SLOW: [&str; 2] = ["--first-byte", "10ms"];
 const PATH: &str = "/bytes/10";
+/// The same where an agent starts them.
+const SERVED: &str = "target first-byte=10ms path=/bytes/10";
 
 /// Ends with this value.
 pub(super) struct Fleet {
@@ -81,7 +83,7 @@ impl Fleet {
         if let Some(network) = &fleet.party.network {
             strays::forget_copies(&HOSTS.map(|host| network.path().join(host)), fleet.party.is_new)?;
         }
-        for number in 0..if verb == Verb::Compare { 2 } else { 1 } {
+        for number in 0..if fleet.party.is_served { 0 } else { servers_of(verb) } {
             let server = fleet.serve(9001 + number)?;
             fleet.servers.push(server);
         }
@@ -125,6 +127,14 @@ impl Fleet {
             None => Command::new(program),
         };
         command.arg(verb.name()).args(self.servers.iter().map(|server| &server.url));
+        if self.party.is_served {
+            for _ in 0..servers_of(verb) {
+                command.args(["--serve", SERVED]);
+            }
+            // Two of one name are no two variants.
+            let names = ["--name", "one", "--name", "two"];
+            command.args(names.iter().filter(|_| verb == Verb::Compare));
+        }
         command.args(verb.words_of_agents()).args(self.party.words());
         let is_reached = self.party.means != Means::Connect || self.party.has_server_host;
         if is_reached {
@@ -157,6 +167,7 @@ impl Fleet {
         self.left.remember(Vec::new());
         let which = self.party.which;
         let pids: Vec<i32> = match (victim, &self.party.network) {
+            (Victim::Server, _) if self.party.is_served => one_of(self.copies("target"), which),
             (Victim::Server, _) => {
                 let at = which % self.servers.len();
                 vec![self.servers[at].child.id().cast_signed()]
@@ -169,7 +180,7 @@ impl Fleet {
             }
             (Victim::Ssh, Some(network)) => pids(&network.connections(HOSTS[self.party.host()])),
             (Victim::Agent, _) => self.agent(which % SERVERS),
-            (Victim::ServerAgent, _) => self.agent(SERVERS),
+            (Victim::ServerAgent, _) => one_of(self.copies("agent"), which),
             (Victim::Link | Victim::Ssh, None) => return Err("that needs machines of their own".into()),
         };
         // One that ends at this moment is none.
@@ -186,14 +197,21 @@ impl Fleet {
     fn agent(&self, host: usize) -> Vec<i32> {
         match (&self.party.network, self.party.means) {
             (Some(network), _) => pids(&network.agents(HOSTS[host])),
-            (None, Means::Connect) if host != SERVERS => {
-                self.agents.get(host).map(|agent| agent.id().cast_signed()).into_iter().collect()
-            }
+            (None, Means::Connect) => self.agents.get(host).map(|agent| agent.id().cast_signed()).into_iter().collect(),
             (None, _) => {
                 let numbers = read_to_string(self.folder.join(HOMES[host]).join("pid")).unwrap_or_default();
                 numbers.lines().last().and_then(|pid| pid.parse().ok()).into_iter().collect()
             }
         }
+    }
+
+    /// Processes of the copy of the program on the servers' machine that carry out a verb.
+    fn copies(&self, verb: &str) -> Vec<i32> {
+        let all = match &self.party.network {
+            Some(network) => network.agents(HOSTS[SERVERS]),
+            None => running(&self.folder.join(HOMES[SERVERS])),
+        };
+        pids(&all.into_iter().filter(|pid| words(*pid).get(1).is_some_and(|word| word == verb)).collect::<Vec<_>>())
     }
 
     /// Waits until all have ended, until `limit` after `since`; what is left then. Servers, which are ours, are ended before.
@@ -293,6 +311,16 @@ impl Drop for Fleet {
         self.servers.iter_mut().for_each(|server| end(&mut server.child));
         self.end_all();
     }
+}
+
+/// How many servers a verb measures.
+fn servers_of(verb: Verb) -> u16 {
+    if verb == Verb::Compare { 2 } else { 1 }
+}
+
+/// One of several, if there are any.
+fn one_of(pids: Vec<i32>, which: usize) -> Vec<i32> {
+    pids.get(which % pids.len().max(1)).copied().into_iter().collect()
 }
 
 fn end(child: &mut Child) {

@@ -36,6 +36,8 @@ pub(in crate::chaos) struct Party {
     pub(in crate::chaos) means: Means,
     /// True if an agent observes the servers.
     pub(in crate::chaos) has_server_host: bool,
+    /// True if an agent starts the servers, too.
+    pub(in crate::chaos) is_served: bool,
     /// Which of those of a kind is killed: 0 to 2.
     pub(in crate::chaos) which: usize,
     /// True if no machine has the program yet.
@@ -54,12 +56,23 @@ impl Party {
         };
         let mut words = vec!["--client", clients];
         if self.means == Means::Connect {
-            words.extend(["--agents-wait", "20s"]);
+            words.extend(["--agents-wait", "8s"]);
         }
         if self.has_server_host {
             words.extend(["--server-host", server]);
         }
+        if self.is_served {
+            words.extend(["--server-ip", self.address()]);
+        }
         words
+    }
+
+    /// Where servers listen.
+    pub(super) const fn address(&self) -> &'static str {
+        match self.means {
+            Means::Ssh => Network::SERVERS,
+            Means::Script | Means::Connect => "127.0.0.1",
+        }
     }
 
     /// The place of the machine whose connection is killed.
@@ -82,10 +95,20 @@ mod tests {
 
     #[test]
     fn the_agent_of_the_servers_is_reached_by_ssh_whatever_the_load_comes_from() {
-        let party = Party { means: Means::Connect, has_server_host: true, which: 2, is_new: true, network: None };
-        let said = "--client connect://2 --agents-wait 20s --server-host ssh://s";
+        let party = Party {
+            means: Means::Connect,
+            has_server_host: true,
+            is_served: false,
+            which: 2,
+            is_new: true,
+            network: None,
+        };
+        let said = "--client connect://2 --agents-wait 8s --server-host ssh://s";
         assert_eq!(party.to_string(), said);
         assert_eq!(party.host(), 2);
+        let served = Party { means: Means::Ssh, is_served: true, is_new: false, ..party.clone() };
+        let said = "--client ssh://h1,ssh://h2 --server-host ssh://t --server-ip 10.77.0.20";
+        assert_eq!(served.to_string(), said);
         let alone = Party { means: Means::Ssh, has_server_host: false, is_new: false, ..party };
         assert_eq!((alone.to_string().as_str(), alone.host()), ("--client ssh://h1,ssh://h2", 0));
     }

@@ -2,9 +2,10 @@
 
 use crate::support::decide_watched;
 
-/// The same on each run: the agent on the machine of the servers, and an ssh between network namespaces; of short runs.
-const SEED: u64 = 20_261_127;
-const TRIES: [u32; 2] = [9, 10];
+/// The same on each run: the agent that has started the server, over a link and on this machine, and an ssh between network
+/// namespaces; of short runs. The first two left a result that did not name the agent.
+const SEED: u64 = 20_261_128;
+const TRIES: [u32; 3] = [27, 33, 40];
 
 #[test]
 fn nothing_is_left_and_nothing_lost_whoever_of_the_agents_is_killed() {

@@ -1,11 +1,12 @@
-//! Load from other machines, and the server's machine observed, or a server started there: agents started through ssh, and what an agent itself does.
+//! Load from other machines, and the server's machine observed, or a server started there: agents started through ssh, and what
+//! an agent itself does.
 //!
 //! The protocol is the crate `agent`; here are its streams. A `launcher` gives one for each agent: `ssh_launcher` starts agents
 //! on hosts (`host`) through `ssh` with a line for their shell (`script`), `connect` waits for those that others start, such as
 //! `slurm`, and `kubernetes` reaches those in the pods of a Job. `pump` carries all streams of a `protocol` on a thread of its
 //! own, and `remote` puts one load after the other on them, from where a `source` says. `serve` is an agent, whose load waits
-//! at a `gate` for the instant agreed on, or who observes a server (`observing`), or starts one (`serving`); two agents may probe the `bandwidth` between
-//! them. Both ends are the same program (`identity`).
+//! at a `gate` for the instant agreed on, or who observes a server (`observing`), or starts one (`serving`); two agents may
+//! probe the `bandwidth` between them. Both ends are the same program (`identity`).
 
 pub(crate) mod bandwidth;
 pub(crate) mod connect;

@@ -56,55 +56,59 @@ impl Drop for Serving {
     }
 }
 
+/// A server that was started.
+struct Server {
+    running: Running,
+    /// Of its program, as it was when it was started: that takes a while.
+    program_sha256: String,
+}
+
 fn keep(inbox: &Receiver<Wanted>, stop: &Arc<AtomicBool>, report: &dyn Fn(Report)) {
-    let mut running = None;
+    let mut server = None;
     for wanted in inbox {
-        report(match carry_out(wanted, &mut running, stop) {
+        report(match carry_out(wanted, &mut server, stop) {
             Ok(runs) => Report::ServerRuns(Box::new(runs)),
             Err(CommandError { exit, message }) => Report::Failed { is_target: exit == Exit::Target, why: message },
         });
     }
 }
 
-fn carry_out(
-    wanted: Wanted,
-    running: &mut Option<Running>,
-    stop: &Arc<AtomicBool>,
-) -> Result<ServerRuns, CommandError> {
-    if let Wanted::Start(server) = wanted {
-        return runs(running.insert(start(&server, stop)?));
+fn carry_out(wanted: Wanted, server: &mut Option<Server>, stop: &Arc<AtomicBool>) -> Result<ServerRuns, CommandError> {
+    if let Wanted::Start(wanted) = wanted {
+        return runs(server.insert(start(&wanted, stop)?));
     }
     // A coordinator orders this of a server that was started; one that was not is told again.
-    let running = running.as_mut().ok_or_else(|| CommandError::usage("no server was started"))?;
+    let server = server.as_mut().ok_or_else(|| CommandError::usage("no server was started"))?;
     match wanted {
-        Wanted::Restart => running.restart(),
-        Wanted::Check | Wanted::Start(_) => running.check(),
+        Wanted::Restart => server.running.restart(),
+        Wanted::Check | Wanted::Start(_) => server.running.check(),
     }
     .map_err(serving::command_error)?;
-    runs(running)
+    runs(server)
 }
 
-fn start(StartServer { server, address }: &StartServer, stop: &Arc<AtomicBool>) -> Result<Running, CommandError> {
+fn start(StartServer { server, address }: &StartServer, stop: &Arc<AtomicBool>) -> Result<Server, CommandError> {
     let mut spec = serving::specs(std::slice::from_ref(server))?.pop().unwrap_or_else(|| unreachable!("one is read"));
     spec.settings.address = *address;
     let options = serving::options(Arc::clone(stop), serving::READY_TIMEOUT_NS)?;
     let running = Running::start(&spec, &options).map_err(serving::command_error)?;
     match running.request() {
         Some(_) => Err(CommandError::usage("request=... is for a server on the machine of plimsoll; leave it out")),
-        None => Ok(running),
+        None => {
+            let program_sha256 = sha256(Path::new(&running.served().program)).unwrap_or_default();
+            Ok(Server { running, program_sha256 })
+        }
     }
 }
 
 /// What is to be known of it now.
-fn runs(running: &mut Running) -> Result<ServerRuns, CommandError> {
-    let served = running.served().clone();
-    let program_sha256 = sha256(Path::new(&served.program)).unwrap_or_default();
+fn runs(Server { running, program_sha256 }: &mut Server) -> Result<ServerRuns, CommandError> {
     Ok(ServerRuns {
         url: serving::measured(running)?.to_owned(),
         processes: running.processes().map(|(name, pid)| (name.to_owned(), pid)).collect(),
         status: running.status_pages(),
         certificate: running.certificate().map(str::to_owned),
-        served: Served { program_sha256, ..served },
+        served: Served { program_sha256: program_sha256.clone(), ..running.served().clone() },
         warnings: running.warnings(),
     })
 }

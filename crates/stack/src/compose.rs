@@ -263,6 +263,12 @@ mod tests {
     }
 
     #[test]
+    fn an_address_has_no_place_in_a_compose_file() {
+        let error = of("wordpress address=192.0.2.7").map(|compose| compose.url).expect_err("its port is published");
+        assert!(error.contains("address") && error.contains("leave it out"), "{error}");
+    }
+
+    #[test]
     fn files_are_as_stored_wherever_they_are_made() {
         let compose = of("wordpress children=3 object_cache=redis port=8088").expect("it can be");
         insta::assert_snapshot!("compose", file(&compose, "compose.yaml"));

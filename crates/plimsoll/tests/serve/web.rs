@@ -5,6 +5,7 @@ use crate::support::{Served, children, readable};
 use crate::wait_for;
 use rustix::process::Signal;
 use std::fs::{remove_dir_all, write};
+use std::net::TcpStream;
 use std::time::Duration;
 
 const FILES: [&str; 4] = ["nginx", "apache", "lighttpd", "caddy"];
@@ -32,6 +33,20 @@ fn tls_with_the_certificate_that_the_first_line_tells() {
         // `endpoint` trusts that certificate and no other.
         let answer = served.get("/", "");
         assert_eq!((answer.status, answer.body.len()), (200, 1024), "{name}: {}", answer.head);
+        served.stop();
+    }
+}
+
+#[test]
+fn servers_listen_at_the_address_that_was_asked_for_and_nowhere_else() {
+    for &name in FILES.iter().chain(&["haproxy", "varnish", "php-fpm", "target"]) {
+        let (scheme, tls) = if FILES.contains(&name) { ("https", &["--tls", "on"][..]) } else { ("http", &[][..]) };
+        let served = Served::start(&[&[name, "--address", "127.0.0.2"], tls].concat());
+        let port = served.url().strip_prefix(&format!("{scheme}://127.0.0.2:")).and_then(|rest| rest.split('/').next());
+        let port: u16 = port.and_then(|port| port.parse().ok()).unwrap_or_else(|| panic!("{}", served.line));
+        let path = if name == "target" { "/bytes/10" } else { "/" };
+        assert_eq!(served.get(path, "").status, 200, "{name}");
+        assert!(TcpStream::connect(("127.0.0.1", port)).is_err(), "{name}");
         served.stop();
     }
 }

@@ -206,6 +206,7 @@ pub(crate) const fn on_off(on: bool) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::place::Source;
 
     /// What `configure` makes of a text such as `nginx workers=2`.
     pub(super) fn configured<T>(text: &str, configure: fn(&Spec, &Place) -> T) -> T {
@@ -225,6 +226,25 @@ mod tests {
                 );
             }
         }
+    }
+
+    /// The load would go to where nobody listens. WordPress has the web server of php-fpm.
+    #[test]
+    fn each_server_of_http_listens_at_its_address() {
+        let mut found = Vec::new();
+        for server in all().filter(|server| ![COMMAND, "wordpress"].contains(&server.name)) {
+            let spec = Spec::parse(&format!("{} address=192.0.2.7", server.name)).expect("known");
+            let place = Place::example(&spec.settings, "/nonexistent".into()).expect("a place");
+            let layout = (server.layout)(&spec, &Place { source: Source::Image, ..place }).expect(server.name);
+            let Some(Endpoint::Http { url }) = &layout.endpoint else { continue };
+            assert!(url.starts_with("http://192.0.2.7:"), "{url}");
+            let files = layout.files.iter().map(|(_, content)| String::from_utf8_lossy(content).into_owned());
+            let words = layout.services.iter().map(|service| service.process.args.join(" "));
+            let texts: String = files.chain(words).collect();
+            assert!(texts.contains("192.0.2.7"), "{}: {texts}", server.name);
+            found.push(server.name);
+        }
+        assert!(found.len() >= 9, "{found:?}");
     }
 
     #[test]

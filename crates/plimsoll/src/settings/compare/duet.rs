@@ -24,6 +24,9 @@ pub(super) fn duet(args: &CompareArgs, arms: &[Arm]) -> Result<Duet, CommandErro
     let specs: Vec<&Spec> = arms.iter().filter_map(spec).collect();
     let url = arms.iter().find(|arm| matches!(arm.target, ArmTarget::Url(_)));
     let ports: Vec<u16> = specs.iter().map(|spec| spec.settings.port).filter(|port| *port > 0).collect();
+    if args.clients.server_host.is_some() {
+        return refuse("divides the CPUs of this machine between servers and load; leave out --server-host".to_owned());
+    }
     if let Some(url) = url {
         let label = url.target.label();
         return refuse(format!("needs servers that plimsoll starts (--serve): it cannot choose the CPUs of {label}"));
@@ -96,6 +99,13 @@ mod tests {
     fn options(flags: &[&str]) -> Result<CompareOptions, String> {
         let flags = [&["--serve", "target", "--serve", "target", "--duet"], flags].concat();
         CompareOptions::new(&args(&flags)).map_err(|error| error.message)
+    }
+
+    #[test]
+    fn servers_on_another_machine_are_no_duet() {
+        let there = ["--server-host", "ssh://s", "--server-ip", "10.0.0.10"];
+        let error = options(&there).map(drop).expect_err("the load has CPUs of this machine");
+        assert!(error.contains("--duet") && error.contains("leave out --server-host"), "{error}");
     }
 
     #[test]

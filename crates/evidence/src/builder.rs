@@ -1,5 +1,6 @@
 //! From events to evidence: what the judge sees.
 
+use crate::agents;
 use crate::carried::own_part;
 use crate::content::good_part;
 use crate::disturbed::{Account, Cut};
@@ -10,9 +11,9 @@ use crate::rate::per_second;
 use crate::sample::{SampleBearing, sample_bearing};
 use crate::status::StatusSum;
 use model::{
-    AGENTS_MAX, AgentLoss, AgentRecord, Basis, Connections, Disturbance, Estimate, Event, Evidence, Histograms,
-    Latencies, Load, MergedHistogram, NS_PER_S, Outstanding, Phase, Plan, SERVICE_BIN_NS, SERVICE_BINS, Second,
-    SourceId, StatusLook, Stop, ThreadUse, Tick, Warmup,
+    AgentLoss, AgentRecord, Basis, Connections, Disturbance, Estimate, Event, Evidence, Histograms, Latencies, Load,
+    MergedHistogram, NS_PER_S, Outstanding, Phase, Plan, SERVICE_BIN_NS, SERVICE_BINS, Second, SourceId, StatusLook,
+    Stop, ThreadUse, Tick, Warmup,
 };
 
 use stats::{BATCHES_MIN, mean_of_runs, mean_of_series};
@@ -204,15 +205,13 @@ impl EvidenceBuilder {
                 self.evidence.connections.established = *established;
                 self.evidence.connections.opened += u64::from(*established);
             }
-            Event::AgentsStarted { agents } => {
-                self.evidence.agents = agents.iter().take(AGENTS_MAX).map(AgentRecord::begun).collect();
-            }
+            Event::AgentsStarted { agents } => agents::begin(&mut self.evidence.agents, agents),
             Event::AgentLost { source: SourceId::SERVER_HOST, name, why, .. } => {
                 self.machines.lose(name, why);
             }
-            Event::AgentLost { at_ns, source, why, .. } => {
+            Event::AgentLost { at_ns, source, name, why } => {
                 let loss = AgentLoss { at_ns: *at_ns, why: why.clone() };
-                self.agent(*source).into_iter().for_each(|agent| agent.lost = Some(loss.clone()));
+                agents::lose(&mut self.evidence.agents, *source, name, loss);
             }
             Event::AgentsEnded { agents } => {
                 for end in agents {

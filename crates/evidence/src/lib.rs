@@ -3,6 +3,7 @@
 //! A pure function of the events: no I/O but with readers and writers that are handed in, no clock, no threads. Logs that
 //! are read back may come from anywhere: their lines, lengths and numbers are bounded ([`Events`], [`interval_log`]).
 
+mod agents;
 mod backlog;
 mod builder;
 mod carried;

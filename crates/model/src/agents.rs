@@ -17,7 +17,7 @@ pub struct Segment {
 }
 
 /// An agent whose load has begun.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AgentStart {
     /// Its number, from 1, as in the ticks.
     pub source: SourceId,

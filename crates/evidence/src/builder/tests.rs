@@ -3,7 +3,8 @@
 use super::*;
 use crate::carried::carried_over;
 use model::{
-    Basis, Cause, Cohort, Flow, SLICE_NS, ServerStatus, SliceAccount, SliceFlow, StatusLook, Stop, Target, TlsSession,
+    AGENTS_MAX, AgentStart, Basis, Cause, Cohort, Flow, SLICE_NS, ServerStatus, SliceAccount, SliceFlow, StatusLook,
+    Stop, Target, TlsSession,
 };
 
 fn plan(warmup: Warmup) -> Plan {
@@ -454,7 +455,7 @@ fn the_machine_of_a_server_that_agents_load_is_not_that_of_the_client() {
         let mut sample = model::Sample::empty(Phase::Measure, 0, NS_PER_S);
         sample.machine = Some(model::MachineCpu::default());
         sample.unavailable.insert("generator".into(), "it is elsewhere".into());
-        let agents = vec![model::AgentStart {
+        let agents = vec![AgentStart {
             source: SourceId(1),
             name: "ssh://a".into(),
             host: "a".into(),
@@ -500,4 +501,26 @@ fn one_that_is_lost_before_its_first_sample_is_told_too() {
     let observed = evidence.observed.expect("why nothing was seen");
     assert_eq!(observed.unavailable["server"], "agent ssh://s was lost: it ended");
     assert!(observed.machine.is_none() && evidence.client_machine.is_some());
+}
+
+/// A result that had ended early named nobody: the loss was told before the agents were.
+#[test]
+fn an_agent_that_is_lost_as_the_load_begins_is_named() {
+    let mut builder = EvidenceBuilder::new(fixed());
+    let lost = |source, name: &str| {
+        let (source, name, why) = (SourceId(source), name.to_owned(), "it ended".to_owned());
+        Event::AgentLost { at_ns: 5, source, name, why }
+    };
+    builder.apply(&lost(2, "ssh://b"));
+    let named = |builder: &EvidenceBuilder| -> Vec<(String, bool)> {
+        let agents = builder.evidence().agents;
+        agents.into_iter().map(|agent| (agent.name, agent.lost.is_some())).collect()
+    };
+    assert_eq!(named(&builder), [("ssh://b".to_owned(), true)], "the others never started");
+    let start =
+        |source, name: &str| AgentStart { source: SourceId(source), name: name.into(), ..AgentStart::default() };
+    builder.apply(&Event::AgentsStarted { agents: vec![start(1, "ssh://a"), start(2, "ssh://b")] });
+    assert_eq!(named(&builder), [("ssh://a".to_owned(), false), ("ssh://b".to_owned(), true)], "they did");
+    (0..300).for_each(|source| builder.apply(&lost(source, "x")));
+    assert!(builder.evidence().agents.len() <= AGENTS_MAX);
 }

@@ -2,6 +2,7 @@
 
 use crate::bandwidth::{ProbeMessage, Probed};
 use crate::checked;
+use crate::error::FleetError;
 use crate::limits::{
     ARM_TRIES, END_NS, LEAD_NS, LEAD_ROUND_TRIPS, LOST_NS, READY_NS, STALLED_NS, SYNC_NS, SYNC_PINGS, SYNC_PINGS_MIN,
     drift_max_ns,
@@ -12,7 +13,6 @@ use crate::message::{Hello, OfCoordinator, PlanMessage};
 use crate::segment::Part;
 use model::{AgentLoss, Event, NS_PER_S, Plan};
 use std::collections::VecDeque;
-use thiserror::Error;
 
 /// What the loss of an agent does to a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,32 +21,6 @@ pub enum OnLoss {
     End,
     /// The others go on.
     Continue,
-}
-
-/// Reason why there is no load, or no more of it.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum FleetError {
-    /// One agent does not do what it should.
-    #[error("agent {name}: {why}")]
-    Agent {
-        /// Which.
-        name: String,
-        /// Why; a line.
-        why: String,
-        /// True if that is because of the target.
-        is_target: bool,
-    },
-    /// One agent that was there is there no more.
-    #[error("agent {name} was lost: {why}")]
-    Lost {
-        /// Which.
-        name: String,
-        /// Why; a line.
-        why: String,
-    },
-    /// It was stopped before it began.
-    #[error("stopped before the agents had started")]
-    Stopped,
 }
 
 /// What comes out.
@@ -176,10 +150,7 @@ impl Fleet {
             if let Some(why) = self.links[agent].on_time(now_ns) {
                 self.lose(agent, why, now_ns);
             }
-            if self.links[agent].becomes_late(now_ns) {
-                let name = &self.links[agent].name;
-                self.events.push_back(FleetEvent::Note(format!("agent {name} is late: nothing came for 3 s")));
-            }
+            self.events.extend(self.links[agent].late(now_ns).map(FleetEvent::Note));
         }
         self.lose_stalled(now_ns);
         self.on_phase_end(now_ns);
@@ -394,9 +365,8 @@ impl Fleet {
     }
 
     fn fail(&mut self, agent: usize, why: String, is_target: bool) {
-        self.links[agent].lose(&why);
-        let name = self.links[agent].name.clone();
-        self.end_all(FleetError::Agent { name, why, is_target });
+        let error = self.links[agent].failed(why, is_target);
+        self.end_all(error);
     }
 
     fn end_all(&mut self, error: FleetError) {

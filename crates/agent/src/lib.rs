@@ -23,6 +23,7 @@
 pub mod agent;
 pub mod bandwidth;
 pub mod checked;
+mod error;
 pub mod fleet;
 pub mod frame;
 pub mod limits;
@@ -37,7 +38,8 @@ pub mod testing;
 pub mod totals;
 
 pub use agent::{Agent, Gone, Order, Report};
-pub use fleet::{Fleet, FleetError, FleetEvent, OnLoss};
+pub use error::FleetError;
+pub use fleet::{Fleet, FleetEvent, OnLoss};
 pub use message::{Hello, ObserveMessage, ObservedHost, PROTOCOL, ServerRuns, StartServer};
 pub use observer::{ObserverEvent, RemoteObserver};
 pub use server::{RemoteServer, ServerEvent, ServerOrder};

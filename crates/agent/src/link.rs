@@ -2,6 +2,7 @@
 
 use crate::bandwidth::{ProbeServed, Probed};
 use crate::checked;
+use crate::error::FleetError;
 use crate::frame::{self, Decoder, FrameError, OF_AGENT_MAX, OF_COORDINATOR_MAX, PREAMBLE};
 use crate::limits::{HEARTBEAT_NS, HELLO_NS, LATE_NS, LOST_NS};
 use crate::merge::source;
@@ -164,6 +165,22 @@ impl Link {
             why.clone_into(&mut self.why);
         }
         std::mem::replace(&mut self.stage, Stage::Lost)
+    }
+
+    /// The same as an error; none if it was lost before. One that has not said hello has never been there.
+    pub(crate) fn lost(&mut self, why: &str) -> Option<FleetError> {
+        let (name, why_told) = (self.name.clone(), why.to_owned());
+        match self.lose(why) {
+            Stage::Lost => None,
+            Stage::Away | Stage::Greeting => Some(FleetError::Agent { name, why: why_told, is_target: false }),
+            _ => Some(FleetError::Lost { name, why: why_told }),
+        }
+    }
+
+    /// Nothing more is wanted of it, which does not do what it should.
+    pub(crate) fn failed(&mut self, why: String, is_target: bool) -> FleetError {
+        self.lose(&why);
+        FleetError::Agent { name: self.name.clone(), why, is_target }
     }
 
     /// True if anything may come of it.
@@ -389,11 +406,12 @@ impl Link {
         None
     }
 
-    /// True, once, if nothing came for a while.
-    pub(crate) fn becomes_late(&mut self, now_ns: u64) -> bool {
+    /// What is said, once, if nothing came for a while.
+    pub(crate) fn late(&mut self, now_ns: u64) -> Option<String> {
         let is_greeted = self.is_alive() && self.stage != Stage::Greeting;
         let is_late = is_greeted && now_ns >= self.heard_ns.saturating_add(LATE_NS);
-        is_late && !std::mem::replace(&mut self.is_late, true)
+        let is_new = is_late && !std::mem::replace(&mut self.is_late, true);
+        is_new.then(|| format!("agent {} is late: nothing came for {} s", self.name, LATE_NS / NS_PER_S))
     }
 
     const fn patience_ns(&self) -> u64 {
@@ -404,7 +422,7 @@ impl Link {
         self.heard_ns.saturating_add(self.patience_ns())
     }
 
-    /// When [`Link::on_time`] or [`Link::becomes_late`] has something to say next; ns.
+    /// When [`Link::on_time`] or [`Link::late`] has something to say next; ns.
     pub(crate) fn deadline_ns(&self) -> u64 {
         if !self.is_alive() {
             return u64::MAX;

@@ -2,7 +2,7 @@
 
 use crate::bandwidth::{ProbeServed, ServeProbe};
 use crate::checked;
-use crate::fleet::FleetError;
+use crate::error::FleetError;
 use crate::limits::{LOST_NS, OBSERVE_NS, SYNC_NS, SYNC_PINGS, SYNC_PINGS_MIN, drift_max_ns};
 use crate::link::{Link, ProbeSaid, Said, Stage};
 use crate::message::{Hello, ObserveMessage, ObservedHost, OfCoordinator};
@@ -113,10 +113,7 @@ impl RemoteObserver {
         if let Some(why) = self.link.on_time(now_ns) {
             self.lose(&why);
         }
-        if self.link.becomes_late(now_ns) {
-            let name = &self.link.name;
-            self.events.push_back(ObserverEvent::Note(format!("agent {name} is late: nothing came for 3 s")));
-        }
+        self.events.extend(self.link.late(now_ns).map(ObserverEvent::Note));
         self.prepare(now_ns);
     }
 
@@ -290,23 +287,14 @@ impl RemoteObserver {
 
     /// Nothing more comes of it.
     fn lose(&mut self, why: &str) {
-        let is_greeted = self.state != State::Greeting;
-        if self.link.lose(why) == Stage::Lost {
-            return;
+        if let Some(error) = self.link.lost(why) {
+            self.end(error);
         }
-        let name = self.link.name.clone();
-        let why = why.to_owned();
-        self.end(if is_greeted {
-            FleetError::Lost { name, why }
-        } else {
-            FleetError::Agent { name, why, is_target: false }
-        });
     }
 
     fn fail(&mut self, why: String, is_target: bool) {
-        self.link.lose(&why);
-        let name = self.link.name.clone();
-        self.end(FleetError::Agent { name, why, is_target });
+        let error = self.link.failed(why, is_target);
+        self.end(error);
     }
 
     fn end(&mut self, error: FleetError) {

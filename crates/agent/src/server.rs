@@ -1,7 +1,7 @@
 //! The coordinator's end of the stream to the agent that starts a server on its machine, keeps it, and ends it with the stream.
 
 use crate::checked;
-use crate::fleet::FleetError;
+use crate::error::FleetError;
 use crate::limits::SERVE_NS;
 use crate::link::{Link, Said, Stage};
 use crate::message::{Hello, OfCoordinator, ServerRuns, StartServer};
@@ -90,10 +90,7 @@ impl RemoteServer {
         if let Some(why) = self.link.on_time(now_ns) {
             self.lose(&why);
         }
-        if self.link.becomes_late(now_ns) {
-            let name = &self.link.name;
-            self.events.push_back(ServerEvent::Note(format!("agent {name} is late: nothing came for 3 s")));
-        }
+        self.events.extend(self.link.late(now_ns).map(ServerEvent::Note));
         if now_ns >= self.answer_ns() {
             self.fail("its server did not answer in time".into(), false);
         }
@@ -181,22 +178,14 @@ impl RemoteServer {
 
     /// Nothing more comes of it.
     fn lose(&mut self, why: &str) {
-        let is_greeted = self.state != State::Greeting;
-        if self.link.lose(why) == Stage::Lost {
-            return;
+        if let Some(error) = self.link.lost(why) {
+            self.end(error);
         }
-        let (name, why) = (self.link.name.clone(), why.to_owned());
-        self.end(if is_greeted {
-            FleetError::Lost { name, why }
-        } else {
-            FleetError::Agent { name, why, is_target: false }
-        });
     }
 
     fn fail(&mut self, why: String, is_target: bool) {
-        self.link.lose(&why);
-        let name = self.link.name.clone();
-        self.end(FleetError::Agent { name, why, is_target });
+        let error = self.link.failed(why, is_target);
+        self.end(error);
     }
 
     fn end(&mut self, error: FleetError) {

@@ -2,7 +2,8 @@
 
 use crate::agent::{Agent, Order, Report};
 use crate::bandwidth::{Nonce, ProbeMessage, Received, ServeProbe};
-use crate::fleet::{Fleet, FleetError, FleetEvent, OnLoss};
+use crate::error::FleetError;
+use crate::fleet::{Fleet, FleetEvent, OnLoss};
 use crate::limits::SYNC_PINGS;
 use crate::message::{Hello, ObserveMessage, PROTOCOL, StartServer};
 use crate::observer::{ObserverEvent, RemoteObserver};

@@ -3,15 +3,19 @@
 
 use crate::agents::launcher::{Carrier, END_NS, Launcher, Stream};
 use crate::agents::protocol::Protocol;
+use crate::exit::CommandError;
 use crate::lock::hold;
 use clock::monotonic_ns;
 use std::io::{Read, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
 const READ_BYTES: usize = 64 << 10;
+/// How often one that waits for an event looks whether it is to go on.
+pub(crate) const LOOK_UP: Duration = Duration::from_millis(20);
 /// Pieces of an agent that may wait for the protocol: one that never stops takes no memory, nor the time of the others.
 const PIECES_MAX: usize = 16;
 /// Longest sleep, so that a clock that was stopped is noticed.
@@ -74,6 +78,27 @@ impl<P: Protocol> Pump<P> {
     /// The next event; none within `timeout`.
     pub(crate) fn event(&self, timeout: Duration) -> Option<P::Event> {
         hold(&self.events).recv_timeout(timeout).ok()
+    }
+
+    /// What `take` makes of the first event that it wants; none within the time. `stop` ends it early.
+    pub(crate) fn wait<T>(
+        &self,
+        within_ns: u64,
+        stop: Option<&AtomicBool>,
+        mut take: impl FnMut(P::Event) -> Result<Option<T>, CommandError>,
+    ) -> Result<Option<T>, CommandError> {
+        let until_ns = monotonic_ns().saturating_add(within_ns);
+        while monotonic_ns() < until_ns {
+            if let Some(event) = self.event(LOOK_UP)
+                && let Some(taken) = take(event)?
+            {
+                return Ok(Some(taken));
+            }
+            if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                return Err(CommandError::interrupted());
+            }
+        }
+        Ok(None)
     }
 
     /// Asks something of the agents.

@@ -3,7 +3,7 @@
 use crate::agents::identity::identity;
 use crate::agents::launcher::Launcher;
 use crate::agents::protocol::LoadOrder;
-use crate::agents::pump::Pump;
+use crate::agents::pump::{LOOK_UP, Pump};
 use crate::exit::{CommandError, Exit};
 use crate::output::printer;
 use crate::output::progress::Progress;
@@ -17,10 +17,7 @@ use model::{Address, Event, LostAgent, NS_PER_S, Plan, human};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
-/// How often the stop sign is looked at.
-pub(crate) const LOOK_UP: Duration = Duration::from_millis(20);
 /// About how long they take before a load to compare clocks and to agree on the start.
 pub(crate) const AGREE_NS: u64 = LEAD_NS + NS_PER_S / 4;
 

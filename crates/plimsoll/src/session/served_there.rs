@@ -4,7 +4,7 @@ use crate::agents::host::Host;
 use crate::agents::identity::identity;
 use crate::agents::launcher::{START_NS, not_there};
 use crate::agents::pump::Pump;
-use crate::agents::remote::{LOOK_UP, command_error, no_thread};
+use crate::agents::remote::{command_error, no_thread};
 use crate::agents::ssh::Ssh;
 use crate::agents::ssh_launcher::SshLauncher;
 use crate::exit::{CommandError, Exit};
@@ -14,12 +14,11 @@ use crate::session::status::Source;
 use crate::settings::target_url::TargetUrl;
 use agent::limits::{LOST_NS, SERVE_NS};
 use agent::{FleetError, RemoteServer, ServerEvent, ServerOrder, ServerRuns, StartServer};
-use clock::monotonic_ns;
 use model::Redacted;
 use stack::Spec;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 /// Time within which the loss of an agent shows after that of its server; ns.
 const TOLD_NS: u64 = model::NS_PER_S;
@@ -84,10 +83,9 @@ impl ServedThere {
 
     /// Why its agent is there no more, and the server with it: a load that was refused may be told before that.
     pub(super) fn failure(&mut self) -> Option<&FleetError> {
-        let failed = |event| if let ServerEvent::Failed(error) = event { Some(error) } else { None };
-        let until_ns = monotonic_ns().saturating_add(TOLD_NS);
-        while self.failed.is_none() && monotonic_ns() < until_ns {
-            self.failed = self.pump.event(LOOK_UP).and_then(failed);
+        if self.failed.is_none() {
+            let failed = |event| Ok(if let ServerEvent::Failed(error) = event { Some(error) } else { None });
+            self.failed = self.pump.wait(TOLD_NS, None, failed).ok().flatten();
         }
         self.failed.as_ref()
     }
@@ -166,23 +164,14 @@ fn wait<T>(
     stop: Option<&AtomicBool>,
     take: impl Fn(ServerEvent) -> Option<T>,
 ) -> Result<Option<T>, CommandError> {
-    let until_ns = monotonic_ns().saturating_add(within_ns);
-    while monotonic_ns() < until_ns {
-        match pump.event(LOOK_UP) {
-            Some(ServerEvent::Failed(error)) => return Err(command_error(error)),
-            Some(ServerEvent::Note(text)) => printer::note(&text),
-            Some(event) => {
-                if let Some(taken) = take(event) {
-                    return Ok(Some(taken));
-                }
-            }
-            None => {}
+    pump.wait(within_ns, stop, |event| match event {
+        ServerEvent::Failed(error) => Err(command_error(error)),
+        ServerEvent::Note(text) => {
+            printer::note(&text);
+            Ok(None)
         }
-        if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
-            return Err(CommandError::interrupted());
-        }
-    }
-    Ok(None)
+        event => Ok(take(event)),
+    })
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@ use crate::agents::host::Host;
 use crate::agents::identity::identity;
 use crate::agents::launcher::{START_NS, not_there};
 use crate::agents::protocol::ObserverOrder;
-use crate::agents::pump::Pump;
-use crate::agents::remote::{LOOK_UP, command_error, lost_error, no_thread};
+use crate::agents::pump::{LOOK_UP, Pump};
+use crate::agents::remote::{command_error, lost_error, no_thread};
 use crate::agents::ssh::Ssh;
 use crate::agents::ssh_launcher::SshLauncher;
 use crate::exit::CommandError;
@@ -185,26 +185,17 @@ impl ServerHost {
         stop: &AtomicBool,
         take: impl Fn(ObserverEvent) -> Option<T>,
     ) -> Result<Option<T>, CommandError> {
-        let until_ns = monotonic_ns().saturating_add(within_ns);
-        while monotonic_ns() < until_ns {
-            match self.pump.event(LOOK_UP) {
-                Some(ObserverEvent::Failed(error)) => {
-                    self.lose(&error, None);
-                    return Err(self.check().err().unwrap_or_else(|| command_error(error)));
-                }
-                Some(ObserverEvent::Note(text)) => printer::note(&text),
-                Some(event) => {
-                    if let Some(taken) = take(event) {
-                        return Ok(Some(taken));
-                    }
-                }
-                None => {}
+        self.pump.wait(within_ns, Some(stop), |event| match event {
+            ObserverEvent::Failed(error) => {
+                self.lose(&error, None);
+                Err(self.check().err().unwrap_or_else(|| command_error(error)))
             }
-            if stop.load(Ordering::Relaxed) {
-                return Err(CommandError::interrupted());
+            ObserverEvent::Note(text) => {
+                printer::note(&text);
+                Ok(None)
             }
-        }
-        Ok(None)
+            event => Ok(take(event)),
+        })
     }
 
     fn lose(&self, error: &FleetError, at_ns: Option<u64>) {

@@ -14,7 +14,7 @@ use account::{Account, Disturbance, QUIET};
 use rustix::time::{ClockId, clock_gettime};
 use std::any::Any;
 use std::io::Write;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -46,6 +46,26 @@ pub fn skip(reason: &str) {
 /// A whole test, whose own panic is its failure: for one with several records, or none. How disturbed it was is watched.
 pub fn decide_watched(test: impl FnMut()) {
     decide(test, |()| {});
+}
+
+/// Does something with each of the cases, in their order, `at_a_time` of them at a time. The panic of one goes on in its own
+/// words: a scope that joins its threads itself has words for all of them, and which case failed would not be told.
+pub fn side_by_side<T: Send>(
+    at_a_time: usize,
+    cases: impl IntoIterator<Item = T, IntoIter: Send>,
+    act: impl Fn(T) + Sync,
+) {
+    let left = Mutex::new(cases.into_iter());
+    let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let lane = || {
+        while let Some(case) = next() {
+            act(case);
+        }
+    };
+    std::thread::scope(|scope| {
+        let lanes: Vec<_> = (0..at_a_time).map(|_| scope.spawn(lane)).collect();
+        lanes.into_iter().for_each(|lane| lane.join().unwrap_or_else(|panic| resume_unwind(panic)));
+    });
 }
 
 /// The budget of one test, for any number of cases.

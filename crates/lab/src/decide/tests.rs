@@ -1,9 +1,10 @@
 //! Only a disturbed machine excuses a failed check.
 
 use super::account::{Account, Disturbance};
-use super::{BUDGET, Decider, budget};
+use super::{BUDGET, Decider, budget, side_by_side};
 use serde_json::json;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -90,4 +91,19 @@ fn a_comparison_that_measured_trials_again_was_disturbed() {
     let comparison = json!({ "runs": [run], "trials": [trial(0.25), trial(1.0)] });
     assert_eq!(comparison.disturbance().share, 0.75);
     assert_eq!(json!({ "runs": [run], "trials": [trial(1.0)] }).disturbance().share, 0.0);
+}
+
+/// CI named `faults_beside_idle_loads_are_found` with "a scoped thread panicked", and not the fault.
+#[test]
+fn a_case_that_fails_beside_others_is_told_in_its_own_words() {
+    let done = AtomicUsize::new(0);
+    let act = |case| {
+        assert_ne!(case, 3, "case {case} is not found");
+        done.fetch_add(1, Ordering::Relaxed);
+    };
+    side_by_side(2, [1, 2], act);
+    assert_eq!(done.swap(0, Ordering::Relaxed), 2);
+    let panic = catch_unwind(AssertUnwindSafe(|| side_by_side(2, [1, 3, 5, 7], act))).expect_err("one is not found");
+    assert!(panic.downcast_ref::<String>().is_some_and(|text| text.contains("case 3 is not found")));
+    assert_eq!(done.into_inner(), 3, "the others are looked for all the same");
 }

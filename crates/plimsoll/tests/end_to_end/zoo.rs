@@ -1,6 +1,7 @@
 //! Servers of `cargo xtask zoo` whose limit leaves the CPUs idle: some at a time change nothing of each other.
 
 use crate::support::{Decider, text};
+use lab::decide::side_by_side;
 use lab::injections::real::Maker;
 use lab::zoo;
 
@@ -23,7 +24,5 @@ fn limits_of_servers_that_nobody_prepared_are_named() {
             },
         );
     };
-    for some in SET_UPS.chunks(COMPANY) {
-        std::thread::scope(|scope| some.iter().for_each(|name| drop(scope.spawn(|| is_named(name)))));
-    }
+    side_by_side(COMPANY, SET_UPS, |name| is_named(name));
 }

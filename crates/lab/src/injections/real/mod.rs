@@ -7,13 +7,12 @@ pub mod network;
 pub mod server;
 
 use crate::decide::account::{Account, QUIET};
-use crate::decide::{Watched, watch};
+use crate::decide::{Watched, side_by_side, watch};
 use model::FindingState;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// No injection takes longer, whatever hangs: ended with all that it has started.
@@ -33,8 +32,8 @@ const BESIDE_ANY_LOADS: &[&str] = &[
     "NE-08", "SV-02", "SV-03", "SV-05", "SV-06", "EN-05", "EN-06", "ER-12", "PR-01",
 ];
 /// Rules about time, whose faults leave the CPUs almost idle: others of that kind change nothing of it. Not those about single
-/// iterations: what others do while one lasts has it left out. The longest first.
-const BESIDE_IDLE_LOADS: &[&str] = &["LD-02", "SA-05", "SA-01", "SA-04", "CL-15", "NE-05", "NE-03", "SV-01"];
+/// iterations or seconds: what others do while one lasts has it left out. The longest first.
+const BESIDE_IDLE_LOADS: &[&str] = &["SA-05", "SA-01", "SA-04", "CL-15", "NE-05", "NE-03", "SV-01"];
 /// Rules that make a note of a run or a sweep, and more of a search for a capacity, of which no fault is made here.
 const NOTED_OF_SWEEPS: &[&str] = &["SA-02"];
 /// So many that bear each other are made at a time.
@@ -151,14 +150,7 @@ pub fn each<T: Send>(mut faults: Vec<T>, real: impl Fn(&T) -> &'static Real, act
         let (mut together, others): (Vec<T>, Vec<T>) =
             faults.into_iter().partition(|fault| real(fault).bears() == beside);
         together.sort_by_key(|fault| real(fault).turn(beside));
-        let left = Mutex::new(together.into_iter());
-        let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
-        let lane = || {
-            while let Some(fault) = next() {
-                act(fault);
-            }
-        };
-        std::thread::scope(|scope| (0..AT_A_TIME).for_each(|_| drop(scope.spawn(lane))));
+        side_by_side(AT_A_TIME, together, &act);
         faults = others;
     }
     faults.into_iter().for_each(act);

@@ -97,6 +97,18 @@ pub fn verdict_in_comparison(load: CompareLoad, verdict: &Verdict, is_duet: bool
     Verdict { state: state_of(&findings), findings, ..verdict.clone() }
 }
 
+/// Of the verdict on a run, what it says as a step of an experiment: that claims goodput, mean response time and CPU time, over
+/// its repetitions. Quantiles that a window is too short for are not shown.
+#[must_use]
+pub fn verdict_in_experiment(verdict: &Verdict) -> Verdict {
+    let weighed = |finding: &Finding| match (finding.rule.as_str(), finding.state) {
+        (TOO_SHORT, FindingState::Bound) => Finding { state: FindingState::Warning, ..finding.clone() },
+        _ => finding.clone(),
+    };
+    let findings: Vec<Finding> = verdict.findings.iter().map(weighed).collect();
+    Verdict { state: state_of(&findings), findings, ..verdict.clone() }
+}
+
 fn weighed(load: CompareLoad, finding: Finding, is_duet: bool) -> Finding {
     let most = match finding.rule.as_str() {
         // It held in spite of that: what a load may not do is in the goal.
@@ -196,7 +208,8 @@ const SIZE_OFF: f64 = 0.05;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Mutate, clean_open_run, machine};
+    use crate::judge_run;
+    use crate::testing::{Mutate, clean_open_run, clean_run, machine};
     use model::{SizeBand, VerdictState};
 
     /// As merged trials are.
@@ -226,6 +239,21 @@ mod tests {
         let verdict = judged(&trials(), &trials());
         assert_eq!(verdict.state, VerdictState::Valid, "{verdict:#?}");
         assert!(verdict.findings.iter().all(|finding| finding.state == FindingState::Note), "{verdict:#?}");
+    }
+
+    /// 8 s of a page that takes 90 ms, in each of 6 blocks: the row was a bound, and none of its figures.
+    #[test]
+    fn a_quantile_that_is_not_shown_makes_no_bound_of_a_step() {
+        let mut slow = clean_run();
+        slow.latency.response.n = 90;
+        let of_run = judge_run(&slow);
+        assert_eq!((of_run.state, finding(&of_run, "LD-04").state), (VerdictState::Bound, FindingState::Bound));
+        let of_step = verdict_in_experiment(&of_run);
+        let told = finding(&of_step, "LD-04");
+        assert_eq!((of_step.state, told.state), (VerdictState::Valid, FindingState::Warning), "{of_step:#?}");
+        assert_eq!(told.evidence, finding(&of_run, "LD-04").evidence, "they say which quantiles are not shown");
+        slow.measured_ns = 1_000_000_000;
+        assert_eq!(verdict_in_experiment(&judge_run(&slow)).state, VerdictState::Invalid, "one second is none");
     }
 
     #[test]

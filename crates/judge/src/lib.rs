@@ -33,7 +33,9 @@ pub mod threshold;
 mod unobserved;
 
 pub use capacity::{CapacityClaim, judge_capacity};
-pub use comparison::{ComparedLoad, ComparisonClaim, judge_comparison, responses_differ, verdict_in_comparison};
+pub use comparison::{
+    ComparedLoad, ComparisonClaim, judge_comparison, responses_differ, verdict_in_comparison, verdict_in_experiment,
+};
 pub use examples::finding as example;
 pub use facts::curve::{fit_points, fit_repeats};
 pub use facts::disturbed::is_disturbed;

@@ -63,7 +63,7 @@ pub struct StepRecord {
     pub directory: String,
     /// Time it took in all, with start and end of its server; null when the program ended before that was written; ns.
     pub took_ns: Option<u64>,
-    /// Exit code that the verb would have had by itself.
+    /// Exit code that the verb would have had by itself, with the verdict of the step.
     pub exit: u8,
     /// Why it ended early or gave no result, in a line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -76,7 +76,7 @@ pub struct StepRecord {
 /// bracket, or of the baseline of a comparison at saturation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StepResult {
-    /// Verdict of the whole step.
+    /// Verdict of the whole step; quantiles that a run was too short for count for nothing, as they are not shown.
     pub verdict: VerdictState,
     /// Rules that made it invalid or a bound.
     pub rules: Vec<String>,

@@ -42,6 +42,7 @@ pub use install::install;
 pub use layout::Endpoint;
 pub use php_profile::{PHP_SAMPLE_NS, PhpSamples, PhpStacks, PhpWritten};
 pub use piped::Piped;
+pub use place::usable_cpus;
 pub use programs::installed;
 pub use running::{Options, Running};
 pub use servers::{all, print_config};

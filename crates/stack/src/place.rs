@@ -150,12 +150,19 @@ pub(crate) fn secret() -> Result<String, StackError> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
+/// CPUs that this process may use, and so its servers, in rising order; none where the kernel does not tell.
+#[must_use]
+pub fn usable_cpus() -> Option<Vec<u32>> {
+    let usable = sched_getaffinity(None).ok()?;
+    Some((0..CpuSet::MAX_CPU).filter(|cpu| usable.is_set(*cpu)).map(|cpu| cpu as u32).collect())
+}
+
 /// Looks whether CPUs that were asked for are ours to give.
 pub(crate) fn check_cpus(asked: &[u32]) -> Result<(), StackError> {
     // A kernel that does not tell will refuse by itself.
-    let Ok(usable) = sched_getaffinity(None) else { return Ok(()) };
-    let Some(missing) = asked.iter().find(|cpu| !usable.is_set(**cpu as usize)) else { return Ok(()) };
-    let list: Vec<String> = (0..CpuSet::MAX_CPU).filter(|cpu| usable.is_set(*cpu)).map(|cpu| cpu.to_string()).collect();
+    let Some(usable) = usable_cpus() else { return Ok(()) };
+    let Some(missing) = asked.iter().find(|cpu| !usable.contains(cpu)) else { return Ok(()) };
+    let list: Vec<String> = usable.iter().map(u32::to_string).collect();
     Err(StackError::Wrong(format!("cpus: CPU {missing} cannot be used; there are {}", list.join(", "))))
 }
 

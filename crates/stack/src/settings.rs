@@ -2,6 +2,7 @@
 //! `nginx workers=2` and in a file.
 
 use crate::error::StackError;
+use crate::place::usable_cpus;
 use model::{ByteSize, Count};
 use rustix::process::{Resource, getrlimit};
 use serde::Serialize;
@@ -60,7 +61,7 @@ pub struct Settings {
     pub env: Vec<(String, String)>,
     /// What stands before the program's command line, such as `numactl --membind=0`.
     pub wrapper: Vec<String>,
-    /// CPUs it may use; empty: the half that is not the load's.
+    /// CPUs it may use; empty: the half that is not the load's. `all` are those that this process may use.
     pub cpus: Vec<u32>,
     /// User that it runs as when root starts it; its build too, if it is named.
     pub user: Option<String>,
@@ -206,9 +207,12 @@ fn words(key: &str, value: &str) -> Result<Vec<String>, StackError> {
     shlex::split(value).ok_or_else(|| wrong(key, value, "a command line; a quotation mark is not closed"))
 }
 
-/// `0,2-3`, rising and each once.
+/// `0,2-3`, rising and each once, or `all`.
 fn cpus(key: &str, value: &str) -> Result<Vec<u32>, StackError> {
-    let bad = || wrong(key, value, "a list such as 0 or 0,2-3");
+    let bad = || wrong(key, value, "all, or a list such as 0 or 0,2-3");
+    if value == "all" {
+        return usable_cpus().ok_or_else(|| wrong(key, value, "a list: the kernel does not tell which CPUs there are"));
+    }
     let mut cpus = Vec::new();
     for part in value.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
@@ -241,6 +245,7 @@ mod tests {
         assert_eq!(set("workers", "2").expect("a number").workers, 2);
         assert_eq!(set("file-size", "64KiB").expect("a size").file_size, 65_536);
         assert_eq!(set("cpus", "3,0-1").expect("a list").cpus, [0, 1, 3]);
+        assert_eq!(Some(set("cpus", "all").expect("a word").cpus), usable_cpus());
         assert_eq!(set("wrapper", "numactl '--membind=0'").expect("words").wrapper, ["numactl", "--membind=0"]);
         assert_eq!(set("env", "A=b=c").expect("a pair").env, [("A".to_owned(), "b=c".to_owned())]);
         assert!(set("tls", "on").expect("a switch").tls);
@@ -252,7 +257,8 @@ mod tests {
             ("workers", "0", "from 1 to 1024"),
             ("workers", "two", "from 1 to 1024"),
             ("tls", "maybe", "on or off"),
-            ("cpus", "3-1", "a list such as"),
+            ("cpus", "3-1", "all, or a list such as"),
+            ("cpus", "both", "all, or a list such as"),
             ("cpus", "0-99999999", "a list such as"),
             ("file-size", "1TB", "up to 1GiB"),
             ("path", "index.html", "a path such as"),

@@ -1,5 +1,6 @@
 //! Each detector with its evidence and just without; the order of the detectors; what comes next and what a change buys.
 
+mod pools;
 mod unprepared;
 
 use super::*;
@@ -320,59 +321,6 @@ fn a_cpu_that_is_offline_moves_no_other() {
         let says = "the 2 CPUs available to the server (of 4) are 97 % busy (";
         assert!(limiter.says.starts_with(says), "{}", limiter.says);
     }
-}
-
-/// Method 5.3, detector 5, from either source.
-#[test]
-fn a_full_pool_with_requests_waiting_says_what_twice_as_many_would_do() {
-    let by_states = |evidence: &mut Evidence| {
-        seen(evidence).pools = vec![pool("php-fpm", 5.0, 0.99, 0.1, &[("sleep", 0.89)])];
-    };
-    let by_page = |evidence: &mut Evidence| {
-        evidence.status =
-            vec![page("php-fpm", &[("processes", 5.0), ("processes_active", 4.95), ("listen_queue", 15.0)])];
-    };
-    for (source, waits) in [(&by_states as &dyn Fn(&mut Evidence), true), (&by_page, false)] {
-        let mut evidence = run();
-        source(&mut evidence);
-        let limiter = of(&evidence);
-        assert_eq!((limiter.name.as_str(), limiter.resource.as_str()), ("worker-pool-limited", "php-fpm workers"));
-        assert_eq!(limiter.says.contains("(90 % of it waiting on sleep)"), waits, "{}", limiter.says);
-        let prediction = limiter.prediction.unwrap();
-        assert_eq!((prediction.setting.as_deref(), prediction.to), (Some("pm.max_children"), Some(10.0)));
-        assert!((limiter.ceiling_per_s.unwrap() - 1_010.1).abs() < 0.1, "{:?}", limiter.ceiling_per_s);
-        assert!((prediction.expected_per_s - 2_020.2).abs() < 0.1, "{prediction:?}");
-        let range = [prediction.low_per_s, prediction.high_per_s].map(Option::unwrap);
-        assert!((range[0] - 1_616.2).abs() < 0.1 && (range[1] - 2_424.2).abs() < 0.1, "{prediction:?}");
-    }
-}
-
-/// A pool's share is of undisturbed time: with the responses of the whole window it was said to be full at half its rate.
-#[test]
-fn a_full_pool_holds_what_it_gave_in_undisturbed_time() {
-    let mut evidence = run();
-    seen(&mut evidence).pools = vec![pool("php-fpm", 5.0, 1.0, 0.1, &[("sleep", 0.9)])];
-    let clean_ns = evidence.measured_ns / 2;
-    let clean_good = evidence.flow.good * 3 / 4;
-    evidence.disturbance =
-        Some(model::Disturbance { basis: model::Basis::Clean, clean_ns, clean_good, ..Default::default() });
-    let clean_per_s = evidence::goodput(&evidence).value;
-    let limiter = of(&evidence);
-    let workers = limiter.utilisations.iter().find(|used| used.resource == "php-fpm workers").unwrap();
-    assert_eq!((workers.share, workers.ceiling_per_s), (1.0, Some(clean_per_s)));
-}
-
-#[test]
-fn a_pool_with_workers_to_spare_or_nobody_waiting_is_no_limit() {
-    let full = |evidence: &mut Evidence, occupancy: f64| {
-        seen(evidence).pools = vec![pool("php-fpm", 5.0, occupancy, 0.1, &[])];
-    };
-    assert!(!named_after(|evidence| full(evidence, 0.94)).contains("pool"));
-    let exactly_busy = |evidence: &mut Evidence| {
-        full(evidence, 1.0);
-        evidence.outstanding.mean = 5.0;
-    };
-    assert!(!named_after(exactly_busy).contains("pool"), "five requests for five workers");
 }
 
 /// Strangers, or more workers than CPUs: one more worker would wait for a CPU as well.

@@ -118,7 +118,7 @@ pub(crate) struct ServerArgs {
     /// Prefix of the server's command line, such as 'numactl --membind=0'
     #[arg(long, value_name = "COMMAND")]
     wrapper: Option<String>,
-    /// CPUs for the server, such as 0 or 0,2-3 [default: all; with --serve half of the physical cores]
+    /// CPUs for the server: all, or a list such as 0 or 0,2-3 [default: all; with --serve half of the physical cores]
     #[arg(long, value_name = "LIST")]
     cpus: Option<String>,
     /// User of the server when root starts it [default: nobody; for target the caller]

@@ -50,9 +50,7 @@ pub(crate) fn suspension(before_ns: u64, after_ns: u64) -> Option<Change> {
 
 /// CPUs this process may run on, in rising order; never empty.
 pub(crate) fn usable_cpus() -> Vec<u32> {
-    let Ok(set) = rustix::thread::sched_getaffinity(None) else { return vec![0] };
-    let cpus: Vec<u32> = (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).map(|cpu| cpu as u32).collect();
-    if cpus.is_empty() { vec![0] } else { cpus }
+    stack::usable_cpus().filter(|cpus| !cpus.is_empty()).unwrap_or_else(|| vec![0])
 }
 
 /// CPUs of this machine, whoever may use them. Unlike the standard library's count it does not stop at those that this

@@ -2,7 +2,7 @@
 //!
 //! A line is on the disk before the next step begins. Steps lie in directories of their own, which are never used twice.
 
-use super::stored::{Stored, stored_bytes, stored_text};
+use super::stored::{Record, Stored, stored_bytes, stored_text};
 use super::{EXPERIMENT_FILE, PLAN, RESULT, STEPS_LOG, claim, create, is_claimed, private};
 use crate::exit::CommandError;
 use input::ReadError;
@@ -206,9 +206,13 @@ pub(crate) fn recovered(directory: &Path) -> Result<ExperimentRecord, CommandErr
     Ok(record(found.plan, found.steps, found.begun))
 }
 
-/// The result in the directory of a step; none where there is none.
+/// The result in the directory of a step, judged as a step; none where there is none.
 pub(crate) fn result_of(directory: &Path) -> Option<Stored> {
-    directory.join(RESULT).is_file().then(|| Stored::read(directory).ok()).flatten()
+    let mut stored = directory.join(RESULT).is_file().then(|| Stored::read(directory).ok()).flatten()?;
+    if let Record::Run(run) = &mut stored.record {
+        run.verdict = judge::verdict_in_experiment(&run.verdict);
+    }
+    Some(stored)
 }
 
 /// What makes two plans different, if anything does.

@@ -175,11 +175,12 @@ impl Steps<'_> {
             self.spent_of_known_ns = self.spent_of_known_ns.saturating_add(took_ns);
             self.known_ns = self.known_ns.saturating_add(estimated_ns);
         }
-        let result = result_of(&directory).and_then(|stored| step_result(stored.record.as_ref()));
+        let stored = result_of(&directory);
+        let result = stored.as_ref().and_then(|stored| step_result(stored.record.as_ref()));
         let (exit, error) = match outcome {
             Ok(Exit::Interrupted) if result.is_none() => return Ok(()),
             Ok(_) if result.is_none() => return Err(not_stored(planned, &directory)),
-            Ok(exit) => (exit, None),
+            Ok(exit) => (stored.map_or(exit, |stored| step::exit(stored.record.as_ref())), None),
             Err(error) if error.exit == Exit::Interrupted && result.is_none() => return Ok(()),
             Err(error) => (error.exit, Some(error.message)),
         };

@@ -3,6 +3,7 @@
 use super::{AnyRecord, layers, peak_point};
 use crate::terminal::run::{failed_share, is_goodput_bound, quantile};
 use crate::terminal::sweep::is_peak_bound;
+use crate::terminal::verdict::is_bound_by;
 use model::{
     Bound, CapacityRecord, CompareLoad, CompareRecord, Environment, Estimate, ExperimentPlan, ExperimentRecord,
     ExperimentRow, FORMAT_EXPERIMENT, FindingState, Limiter, Load, PlannedStep, PredictedRow, RunRecord, StepCapacity,
@@ -61,7 +62,7 @@ fn of_run(run: &RunRecord, verdict: &Verdict) -> StepResult {
         effects: Vec::new(),
         limiter: run.limiter.clone(),
         programs: layers::programs(run.observed.as_ref()),
-        bounds: bounds(is_goodput_bound(run), p99.as_deref().unwrap_or_default()),
+        bounds: bounds(is_goodput_bound(run) || is_bound_by(&run.verdict, "LD-08"), p99.as_deref().unwrap_or_default()),
     }
 }
 

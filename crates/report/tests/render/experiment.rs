@@ -46,6 +46,10 @@ fn a_bound_of_a_step_is_no_exact_figure_of_its_row() {
     let short = step_result(AnyRecord::Run(&late)).expect("a run stands for itself");
     assert_eq!(short.bounds, [("goodput".to_owned(), Bound::AtLeast)].into());
     assert_eq!(step_result(AnyRecord::Run(&valid_run())).expect("a run").bounds, [].into());
+    // A load on the CPUs of the server takes of what the server could do.
+    late.verdict.findings[0].rule = "LD-08".to_owned();
+    let short = step_result(AnyRecord::Run(&late)).expect("a run");
+    assert_eq!(short.bounds, [("goodput".to_owned(), Bound::AtLeast)].into());
     late.verdict.findings[0].rule = "CL-03".to_owned();
     late.verdict.findings[0].evidence = [("p99_at_most_ns".to_owned(), 1.0)].into();
     let short = step_result(AnyRecord::Run(&late)).expect("a run");

@@ -14,8 +14,8 @@ const CPUS_ROOM: f64 = 0.7;
 /// A curve that bends at fewer connections than this share of the workers bends for something else: what requests do outside
 /// of the workers only makes it bend later.
 const BENDS_BEFORE: f64 = 0.7;
-/// Requests that wait for each worker, on average.
-const WAITING: f64 = 0.5;
+/// Requests that wait for each worker, on average. Less may be on the way between the client and the workers.
+const WAITING: f64 = 0.25;
 /// Workers that run for this share of their occupied time are CPU-heavy.
 const CPU_HEAVY: f64 = 0.7;
 /// Workers that wait for a CPU for this share of it are not short themselves.

@@ -48,9 +48,11 @@ block; blocks are shuffled.
 
 const LEGEND: &str = "\
 - *verdict*: the worst of all blocks; `2 of 6 blocks` where the others have no result, which then count for nothing.
-- *goodput*: responses per second that met the contract, mean over the blocks, with a 95 % t interval from 6 blocks on.
+- *goodput*: responses per second that met the contract, mean over the blocks, with a 95 % t interval from 6 blocks on; `>=`
+  where the load took CPU time that the server would have used.
 - *mean response*: of requests, over the blocks; `-` where requests have failed.
-- *p99*: lowest and highest over the blocks that know it.
+- *p99*: lowest and highest over the blocks that know it; `-` where each has fewer than 10,000 responses.
+- *CPU per response*: CPU time of web server, PHP, database and object cache together.
 - *limiter*: that of most blocks.
 - *predicted*: goodput that the limiter of the rung before lets expect, and by how much the measured one is off.
 ";
@@ -167,7 +169,7 @@ fn compared(record: &ExperimentRecord) -> String {
 /// A row for each rung.
 pub(super) fn table(record: &ExperimentRecord) -> String {
     let mut table =
-        "| rung | load | verdict | goodput | mean response | p99 | CPU per request | limiter | predicted |\n"
+        "| rung | load | verdict | goodput | mean response | p99 | CPU per response | limiter | predicted |\n"
             .to_owned();
     table.push_str("| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
     for row in &record.rows {
@@ -178,7 +180,7 @@ pub(super) fn table(record: &ExperimentRecord) -> String {
             goodput(row),
             row.response_mean_ns.map_or_else(|| "-".to_owned(), |mean| time(mean.value)),
             format!("{}{}", sign(row, "p99"), p99(&row.response_p99_ns)),
-            row.server_cpu_ns_per_request.map_or_else(|| "-".to_owned(), |cpu| time(cpu.value)),
+            cpu(row),
             row.limiter.clone().unwrap_or_else(|| "-".to_owned()),
             predicted(row),
         ];
@@ -198,6 +200,17 @@ fn verdict(row: &ExperimentRow) -> String {
     match row.missing {
         0 => verdict.to_owned(),
         missing => format!("{verdict}, {} of {} blocks", row.steps.len(), row.steps.len() as u64 + missing),
+    }
+}
+
+/// CPU time of all programs of the server for a response; without these, that of the web server.
+fn cpu(row: &ExperimentRow) -> String {
+    let programs = row.layers.iter().filter(|layer| layer.program.is_some());
+    let of_all: f64 = programs.map(|layer| layer.ns_per_response.value).sum();
+    match row.server_cpu_ns_per_request {
+        _ if of_all > 0.0 => time(of_all),
+        Some(of_server) => time(of_server.value),
+        None => "-".to_owned(),
     }
 }
 
@@ -315,7 +328,11 @@ mod tests {
             "{text}"
         );
         let ns_per_response = Estimate { value: 2e7, low: None, high: None, n: 1 };
-        let layers = vec![Layer { program: Some("php-fpm".into()), ns_per_response }];
+        let php = Layer { program: Some("php-fpm".into()), ns_per_response };
+        assert_eq!(cpu(&row()), "-");
+        let layers =
+            vec![php.clone(), Layer { program: Some("nginx".into()), ..php }, Layer { program: None, ns_per_response }];
+        assert_eq!(cpu(&ExperimentRow { layers: layers.clone(), ..row() }), "40.0 ms", "what is left is no CPU time");
         let text = render(&LADDER, "a machine", &record(vec![ExperimentRow { layers, ..row() }]));
         assert!(text.contains("## Where the time of a response goes\n") && text.contains("| 20.0 ms |"), "{text}");
         assert!(text.contains("## Published numbers\n"), "{text}");

@@ -4,7 +4,7 @@ use crate::account::Account;
 use crate::error::StackError;
 use crate::programs;
 use crate::settings::Settings;
-use rustix::thread::{CpuSet, sched_getaffinity};
+use crate::topology::usable_cpus;
 use rustls::crypto::ring;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -148,13 +148,6 @@ pub(crate) fn secret() -> Result<String, StackError> {
     let failed = |_| StackError::Machine { doing: "get random numbers".into(), reason: "the kernel gives none".into() };
     filled.map_err(failed)?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
-}
-
-/// CPUs that this process may use, and so its servers, in rising order; none where the kernel does not tell.
-#[must_use]
-pub fn usable_cpus() -> Option<Vec<u32>> {
-    let usable = sched_getaffinity(None).ok()?;
-    Some((0..CpuSet::MAX_CPU).filter(|cpu| usable.is_set(*cpu)).map(|cpu| cpu as u32).collect())
 }
 
 /// Looks whether CPUs that were asked for are ours to give.

@@ -2,7 +2,7 @@
 //! `nginx workers=2` and in a file.
 
 use crate::error::StackError;
-use crate::place::usable_cpus;
+use crate::topology::usable_cpus;
 use model::{ByteSize, Count};
 use rustix::process::{Resource, getrlimit};
 use serde::Serialize;

@@ -1,6 +1,7 @@
 //! Who gets which CPUs: server and client on physical cores of their own, and two servers at once on a half of them each.
 
 use model::DuetSet;
+use rustix::thread::{CpuSet, sched_getaffinity};
 use std::fs::read_to_string;
 use std::path::Path;
 
@@ -36,6 +37,13 @@ impl Division {
 #[must_use]
 pub fn divide(usable: &[u32]) -> Division {
     split(&cores(usable, Path::new("/sys/devices/system/cpu")))
+}
+
+/// CPUs that this process may use, and so its servers, in rising order; none where the kernel does not tell.
+#[must_use]
+pub fn usable_cpus() -> Option<Vec<u32>> {
+    let usable = sched_getaffinity(None).ok()?;
+    Some((0..CpuSet::MAX_CPU).filter(|cpu| usable.is_set(*cpu)).map(|cpu| cpu as u32).collect())
 }
 
 /// Two sets of the usable CPUs for two servers at the same time, each with its load: half of the physical cores each.

@@ -138,7 +138,9 @@ impl ObservedSum {
             sum.add(server, sample.to_ns, length_ns, if is_long { cores } else { 0.0 });
         }
         for (label, companion) in &sample.companions {
-            let cores = if is_long { ratio(server::cpu_ns(companion), length_ns) } else { 0.0 };
+            let cores = ratio(server::cpu_ns(companion), length_ns);
+            *second.companions_cores.get_or_insert_default() += cores;
+            let cores = if is_long { cores } else { 0.0 };
             self.companions.entry(label.clone()).or_default().add(companion, sample.to_ns, length_ns, cores);
         }
         if let Some(others) = &sample.others {

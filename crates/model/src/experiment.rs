@@ -106,7 +106,7 @@ pub struct StepResult {
     pub measured_ns: u64,
     /// CPUs that the server kept busy; null where it was not observed.
     pub server_cpu_cores: Option<f64>,
-    /// CPU time of the server per complete response; null where it was not observed; ns.
+    /// CPU time of the server and its companions per complete response; null where it was not observed; ns.
     pub server_cpu_ns_per_request: Option<Estimate>,
     /// Resident memory of the server at its largest; null where it was not observed; bytes.
     pub server_rss_bytes_max: Option<u64>,
@@ -187,7 +187,7 @@ pub struct ExperimentRow {
     pub goodput_per_s: Option<Estimate>,
     /// 99th percentile of the response time in each repetition that knows it, in rising order; ns.
     pub response_p99_ns: Vec<u64>,
-    /// CPU time of the server per complete response, over repetitions as the goodput; ns.
+    /// CPU time of the server and its companions per complete response, over repetitions as the goodput; ns.
     pub server_cpu_ns_per_request: Option<Estimate>,
     /// Mean response time, over repetitions as the goodput; null where more than 0.1 % of the requests of any have failed,
     /// as the time of a failure is not that of a response; ns.

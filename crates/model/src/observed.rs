@@ -415,6 +415,9 @@ pub struct ObservedSecond {
     pub steal_cores: Option<f64>,
     /// CPUs that the server kept busy.
     pub server_cores: Option<f64>,
+    /// The same of its companions; omitted without any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub companions_cores: Option<f64>,
     /// CPUs that the own process kept busy.
     pub generator_cores: Option<f64>,
     /// Resident memory of the server.

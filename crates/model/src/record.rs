@@ -22,8 +22,9 @@ pub struct RunRecord {
     pub goodput_per_s: Estimate,
     /// Complete responses per second, good or not.
     pub throughput_per_s: f64,
-    /// CPU time of the server per complete response, with its interval over the seconds; null where it is not observed. Time
-    /// taken by the hypervisor or other programs is not in it; a lower clock frequency and colder caches are. ns
+    /// CPU time of the server and its companions per complete response, with its interval over the seconds; null where the server
+    /// is not observed. Time taken by the hypervisor or other programs is not in it; a lower clock frequency and colder caches
+    /// are. ns
     #[serde(default)]
     pub server_cpu_ns_per_request: Option<Estimate>,
     /// What became of the requests.

@@ -102,10 +102,10 @@ pub fn run_record(
     }
 }
 
-/// Server CPU time per complete response; the interval is that of its seconds.
+/// CPU time per complete response of the server and its companions; the interval is that of its seconds.
 fn server_cpu(evidence: &Evidence) -> Option<Estimate> {
     let observed = evidence.observed.as_ref()?;
-    let value = observed.server.as_ref()?.cpu_ns_per_request?;
+    let value = cost_ns_of_all(observed)?;
     let seconds = observed.seconds.iter().zip(&evidence.seconds);
     let costs: Option<Vec<f64>> = match observed.seconds.len() == evidence.seconds.len() && evidence.iterations == 1 {
         true => seconds.map(|(seen, second)| cost_ns(seen, second)).collect(),
@@ -121,9 +121,15 @@ fn server_cpu(evidence: &Evidence) -> Option<Estimate> {
     })
 }
 
+fn cost_ns_of_all(observed: &Observed) -> Option<f64> {
+    let companions_ns: f64 = observed.companions.values().filter_map(|used| used.cpu_ns_per_request).sum();
+    Some(observed.server.as_ref()?.cpu_ns_per_request? + companions_ns)
+}
+
 fn cost_ns(seen: &ObservedSecond, second: &Second) -> Option<f64> {
     let per_ns = ratio(second.completed as f64, second.length_ns as f64);
-    seen.server_cores.filter(|_| per_ns > 0.0).map(|cores| cores / per_ns)
+    let companions = seen.companions_cores.unwrap_or(0.0);
+    seen.server_cores.filter(|_| per_ns > 0.0).map(|cores| (cores + companions) / per_ns)
 }
 
 /// One point of a sweep's curve from its merged record, with the goodput of each of its iterations, per second.
@@ -258,6 +264,7 @@ fn ratio(a: f64, b: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::ServerObserved;
 
     fn point(load: f64, goodput_per_s: f64) -> PointSummary {
         PointSummary {
@@ -281,6 +288,21 @@ mod tests {
         let found = peak(&[point(1.0, 100.0), point(2.0, 199.0), point(4.0, 200.0), point(8.0, 190.0)]);
         assert_eq!(found, Some(Peak { load: 2.0, goodput_per_s: 199.0, ..Peak::default() }));
         assert_eq!(peak(&[]), None);
+    }
+
+    /// A page of WordPress that takes 100 ms of php-fpm cost 500 us, those of nginx.
+    #[test]
+    fn what_companions_use_for_a_response_is_in_its_cpu_time() {
+        let used = |cpu_ns_per_request| ServerObserved { cpu_ns_per_request, ..ServerObserved::default() };
+        let companions = [("php-fpm".to_owned(), used(Some(1e8))), ("redis".to_owned(), used(None))].into();
+        let observed = Observed { server: Some(used(Some(5e5))), companions, ..Observed::default() };
+        assert_eq!(cost_ns_of_all(&observed), Some(100_500_000.0));
+        let seen = ObservedSecond { server_cores: Some(0.005), ..ObservedSecond::default() };
+        let second = Second { completed: 10, length_ns: 1_000_000_000, ..Second::default() };
+        let rounded = |seen: &ObservedSecond| cost_ns(seen, &second).map(f64::round);
+        assert_eq!(rounded(&seen), Some(500_000.0));
+        let seen = ObservedSecond { companions_cores: Some(1.0), ..seen };
+        assert_eq!(rounded(&seen), Some(100_500_000.0));
     }
 
     #[test]

@@ -107,6 +107,7 @@ fn means_are_over_the_time_and_largest_are_of_long_samples() {
     assert_eq!((sampler.looks, sampler.cpu_ns_max, sampler.cpu_share), (3, 800, 1300.0 / 2.1e9));
     let cores: Vec<_> = seen.seconds.iter().map(|second| second.server_cores).collect();
     assert_eq!(cores, [Some(0.6), Some(0.4)], "the short sample is no second");
+    assert_eq!(seen.seconds[0].companions_cores, Some(0.01));
     assert_eq!(seen.seconds[0].machine_cores, Some(0.8));
     assert!((seen.seconds[1].pools["a"] - 0.2).abs() < 1e-9, "{:?}", seen.seconds);
     let pool = &seen.pools[0];

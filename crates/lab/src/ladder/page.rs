@@ -180,7 +180,7 @@ pub(super) fn table(record: &ExperimentRecord) -> String {
             goodput(row),
             row.response_mean_ns.map_or_else(|| "-".to_owned(), |mean| time(mean.value)),
             format!("{}{}", sign(row, "p99"), p99(&row.response_p99_ns)),
-            cpu(row),
+            row.server_cpu_ns_per_request.map_or_else(|| "-".to_owned(), |cpu| time(cpu.value)),
             row.limiter.clone().unwrap_or_else(|| "-".to_owned()),
             predicted(row),
         ];
@@ -200,17 +200,6 @@ fn verdict(row: &ExperimentRow) -> String {
     match row.missing {
         0 => verdict.to_owned(),
         missing => format!("{verdict}, {} of {} blocks", row.steps.len(), row.steps.len() as u64 + missing),
-    }
-}
-
-/// CPU time of all programs of the server for a response; without these, that of the web server.
-fn cpu(row: &ExperimentRow) -> String {
-    let programs = row.layers.iter().filter(|layer| layer.program.is_some());
-    let of_all: f64 = programs.map(|layer| layer.ns_per_response.value).sum();
-    match row.server_cpu_ns_per_request {
-        _ if of_all > 0.0 => time(of_all),
-        Some(of_server) => time(of_server.value),
-        None => "-".to_owned(),
     }
 }
 
@@ -328,11 +317,7 @@ mod tests {
             "{text}"
         );
         let ns_per_response = Estimate { value: 2e7, low: None, high: None, n: 1 };
-        let php = Layer { program: Some("php-fpm".into()), ns_per_response };
-        assert_eq!(cpu(&row()), "-");
-        let layers =
-            vec![php.clone(), Layer { program: Some("nginx".into()), ..php }, Layer { program: None, ns_per_response }];
-        assert_eq!(cpu(&ExperimentRow { layers: layers.clone(), ..row() }), "40.0 ms", "what is left is no CPU time");
+        let layers = vec![Layer { program: Some("php-fpm".into()), ns_per_response }];
         let text = render(&LADDER, "a machine", &record(vec![ExperimentRow { layers, ..row() }]));
         assert!(text.contains("## Where the time of a response goes\n") && text.contains("| 20.0 ms |"), "{text}");
         assert!(text.contains("## Published numbers\n"), "{text}");

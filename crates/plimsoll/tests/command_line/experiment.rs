@@ -71,7 +71,7 @@ fn the_example_that_is_printed_passes() {
 #[test]
 fn the_ladder_is_printed_and_a_file_of_its_name_comes_first() {
     let printed = plimsoll(["experiment", "wordpress-ladder", "--print"]).run().exits(0).stdout.clone();
-    assert!(printed.contains("server = \"wordpress children=5 page_cache=nginx\""), "{printed}");
+    assert!(printed.contains("server = \"wordpress children=5 page_cache=nginx cpus=all\""), "{printed}");
     let tables = plimsoll(["experiment", "wordpress-tables", "--print"]).run().exits(0).stdout.clone();
     assert!(tables.contains("name = \"20 connections\"") && tables.contains("verb = \"compare\""), "{tables}");
     let own =

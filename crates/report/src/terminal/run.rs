@@ -196,8 +196,10 @@ pub(crate) fn cpu_per_request(record: &RunRecord) -> Option<String> {
         (Some(low), Some(high)) => format!(" (95 % interval {} to {})", time(low), time(high)),
         _ => String::new(),
     };
+    let has_companions = record.observed.as_ref().is_some_and(|observed| !observed.companions.is_empty());
+    let whose = if has_companions { "of the server and its companions" } else { "of the server" };
     let note = "; time that was taken is not in it, frequency and caches are";
-    Some(format!("{} of the server{interval}{note}", time(cost.value)))
+    Some(format!("{} {whose}{interval}{note}", time(cost.value)))
 }
 
 pub(crate) fn goodput(record: &RunRecord) -> String {

@@ -430,6 +430,7 @@ fn observed(cores: f64) -> Observed {
         machine_cores: Some(cores + 0.9 + 0.1 * i as f64),
         steal_cores: Some(0.0),
         server_cores: Some(cores),
+        companions_cores: Some(0.04),
         generator_cores: Some(0.6),
         server_rss_bytes: Some(16_000_000),
         established: Some(64),

@@ -10,15 +10,15 @@ use std::collections::BTreeSet;
 /// Busy share of the shared CPUs from which on one waits for the other; the limiter's detectors use the same. Alone,
 /// the server could also have had the client's share, so that its capacity is a lower bound.
 const CONTENDED: f64 = 0.7;
-/// A client that has this share of the CPU time in use, or less, takes nothing of the server's capacity that can be told from
-/// the spread between windows.
-const NEXT_TO_NOTHING: f64 = 0.05;
+/// A client with this share of the CPU time in use, or less, takes no more of the server's capacity.
+const CLIENT_SHARE_MAX: f64 = 0.05;
 
 pub(crate) const RULE: Rule = Rule {
     id: "LD-08",
     title: "client and server on one machine",
     detects: "client that uses the CPUs of the server it measures",
-    threshold: "shared CPUs >= 70 % busy, more than 5 % of it by the client: bound; less, or separate CPUs: note",
+    threshold: "shared CPUs >= 70 % busy, more than 5 % of it by the client: bound; less, or separate CPUs: note \
+                (plimsoll defaults)",
     data: "CPUs of load threads and server, and their load",
     check: Check::Run(check),
 };
@@ -53,11 +53,11 @@ fn check(evidence: &Evidence) -> Outcome {
         percent(busy)
     );
     // What uses the CPUs besides is not known to be the server where the client is not known.
-    let is_small = own > 0.0 && own <= NEXT_TO_NOTHING * busy * either.len() as f64;
+    let is_small = own > 0.0 && own <= CLIENT_SHARE_MAX * busy * either.len() as f64;
     let (state, message) = if busy < CONTENDED {
         (FindingState::Note, format!("{facts}: neither waited much for the other"))
     } else if is_small {
-        (FindingState::Note, format!("{facts}: it left the server at least {}", percent(1.0 - NEXT_TO_NOTHING)))
+        (FindingState::Note, format!("{facts}: it left the server at least {}", percent(1.0 - CLIENT_SHARE_MAX)))
     } else {
         (FindingState::Bound, format!("{facts}: alone, the server would sustain this much or more, with lower latency"))
     };

@@ -1,6 +1,7 @@
 //! Experiment: its plan, what came of each step, and the result of all.
 
-use crate::{Bound, Environment, Estimate, Limiter, MetricRecord, Quantiles, Verdict, VerdictState};
+use crate::record::is_quantile_known;
+use crate::{Bound, Environment, Estimate, Limiter, MergedHistogram, MetricRecord, Quantiles, Verdict, VerdictState};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -104,11 +105,11 @@ pub struct StepResult {
     pub generator_busy_max: f64,
     /// Length of the measured windows; ns.
     pub measured_ns: u64,
-    /// CPUs that the server kept busy; null where it was not observed.
+    /// CPUs that the server and its companions kept busy; null where it was not observed.
     pub server_cpu_cores: Option<f64>,
     /// CPU time of the server and its companions per complete response; null where it was not observed; ns.
     pub server_cpu_ns_per_request: Option<Estimate>,
-    /// Resident memory of the server at its largest; null where it was not observed; bytes.
+    /// Resident memory of the server and its companions, each at its largest; null where it was not observed; bytes.
     pub server_rss_bytes_max: Option<u64>,
     /// Bracket of a capacity; null of other verbs.
     pub capacity: Option<StepCapacity>,
@@ -121,7 +122,7 @@ pub struct StepResult {
     /// CPU time of each program of the server and of its companions; omitted where they were not observed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub programs: Vec<ProgramCpu>,
-    /// Figures of which only the side is known on which the true one is, by name: `goodput`, `p99`; omitted without any.
+    /// Figures of which only the side is known on which the true one is, by name: `goodput`, `p50`, `p90`, `p99`; omitted without any.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub bounds: BTreeMap<String, Bound>,
 }
@@ -185,6 +186,10 @@ pub struct ExperimentRow {
     /// Goodput. Of several repetitions their mean, with a 95 % t interval from 6 on; of one its own interval. Of a sweep
     /// at its peak, of a capacity at the lower end of its bracket, of a comparison that of the baseline.
     pub goodput_per_s: Option<Estimate>,
+    /// Response times of all repetitions together; null where the histograms of one are missing, and of other verbs than a
+    /// run.
+    #[serde(default)]
+    pub response_ns: Option<RowQuantiles>,
     /// 99th percentile of the response time in each repetition that knows it, in rising order; ns.
     pub response_p99_ns: Vec<u64>,
     /// CPU time of the server and its companions per complete response, over repetitions as the goodput; ns.
@@ -199,7 +204,7 @@ pub struct ExperimentRow {
     pub layers: Vec<Layer>,
     /// Bracket of a capacity: the lowest of the lower ends and the highest of the upper ends; null of other verbs.
     pub capacity: Option<StepCapacity>,
-    /// Name of the limiter that most of its steps found; null when none was looked for.
+    /// Name of the limiter that most of its steps found, and at least half of them; null when there is none.
     #[serde(default)]
     pub limiter: Option<String>,
     /// Steps that found it.
@@ -208,9 +213,32 @@ pub struct ExperimentRow {
     /// What the variant before it (`after`) let expect of it; null where its limiters claim nothing.
     #[serde(default)]
     pub predicted: Option<PredictedRow>,
-    /// Figures that are only bounds in one of its steps, by name: `goodput`, `p99`; omitted without any.
+    /// Figures that are only bounds in one of its steps, by name: `goodput`, `p50`, `p90`, `p99`; omitted without any.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub bounds: BTreeMap<String, Bound>,
+}
+
+/// Quantiles of merged histograms; null where fewer than 100 values lie beyond; ns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RowQuantiles {
+    /// Values.
+    pub n: u64,
+    /// Median.
+    pub p50: Option<u64>,
+    /// 90th percentile.
+    pub p90: Option<u64>,
+    /// 99th percentile.
+    pub p99: Option<u64>,
+}
+
+impl RowQuantiles {
+    /// Those of all values in `histogram`.
+    #[must_use]
+    pub fn of(histogram: &MergedHistogram) -> Self {
+        let n = histogram.count();
+        let known = |q: f64| is_quantile_known(n as f64, q).then(|| histogram.quantile(q));
+        Self { n, p50: known(0.5), p90: known(0.9), p99: known(0.99) }
+    }
 }
 
 /// Part of the mean response time.
@@ -258,5 +286,25 @@ impl StepRecord {
     #[must_use]
     pub fn is_finished(&self) -> bool {
         self.result.as_ref().is_some_and(|result| !result.interrupted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quantile_needs_as_many_values_beyond_it() {
+        let of = |n: u64| {
+            let mut histogram = MergedHistogram::new();
+            (1..=n).for_each(|value_ns| histogram.record(value_ns));
+            let all = RowQuantiles::of(&histogram);
+            (all.n, all.p50.is_some(), all.p90.is_some(), all.p99.is_some())
+        };
+        assert_eq!(of(0), (0, false, false, false));
+        assert_eq!(of(198), (198, false, false, false));
+        assert_eq!(of(200), (200, true, false, false));
+        assert_eq!(of(1_000), (1_000, true, true, false));
+        assert_eq!(of(10_000), (10_000, true, true, true));
     }
 }

@@ -80,7 +80,7 @@ pub use evidence::{
 };
 pub use experiment::{
     ExperimentBegun, ExperimentEvent, ExperimentPlan, ExperimentRecord, ExperimentRow, Layer, PlannedStep,
-    PredictedRow, ProgramCpu, StepCapacity, StepRecord, StepResult,
+    PredictedRow, ProgramCpu, RowQuantiles, StepCapacity, StepRecord, StepResult,
 };
 pub use failure::{Failure, FailureKind, FailurePhase};
 pub use finding::{Finding, FindingState, Verdict, VerdictState};
@@ -114,7 +114,8 @@ pub use profiled::{ProcessRole, ProfileRecord, Profiled, ProfiledFunction, Profi
 pub use program::{KNOWN_PROGRAMS, KnownProgram, known_program};
 pub use record::{
     Bytes, Capacity, Change, Environment, Estimate, Fingerprint, Generator, Knee, LatencyRecord, MixRecord, Peak,
-    PointSummary, PoolFit, Quantiles, Requests, RestsOn, RunRecord, ServerHost, SweepRecord, SweepsRecord,
+    PointSummary, PoolFit, QUANTILE_TAIL_MIN, Quantiles, Requests, RestsOn, RunRecord, ServerHost, SweepRecord,
+    SweepsRecord, is_quantile_known,
 };
 pub use redact::{Redact, Redacted, count_secrets};
 pub use render::{

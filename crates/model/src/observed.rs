@@ -53,11 +53,37 @@ pub struct Observed {
 }
 
 impl Observed {
+    /// CPUs that the server and its companions (PHP, a database) kept busy; none when the server was not observed.
+    #[must_use]
+    pub fn server_cpu_cores(&self) -> Option<f64> {
+        self.server.as_ref()?;
+        Some(self.groups().map(|group| group.cpu_cores).sum())
+    }
+
+    /// CPU time of the server and its companions per complete response; none when the server was not observed; ns.
+    #[must_use]
+    pub fn server_cpu_ns_per_request(&self) -> Option<f64> {
+        self.server.as_ref()?.cpu_ns_per_request?;
+        Some(self.groups().filter_map(|group| group.cpu_ns_per_request).sum())
+    }
+
+    /// Resident memory of the server and its companions, each at its largest; none when the server was not observed.
+    #[must_use]
+    pub fn server_rss_bytes_max(&self) -> Option<u64> {
+        self.server.as_ref()?;
+        Some(self.groups().map(|group| group.rss_bytes_max).fold(0, u64::saturating_add))
+    }
+
+    /// The server, if it was observed, and its companions.
+    pub fn groups(&self) -> impl Iterator<Item = &ServerObserved> {
+        self.server.iter().chain(self.companions.values())
+    }
+
     /// CPUs that the threads of the server and of its companions may run on; empty when that is not known.
     #[must_use]
     pub fn allowed_cpus(&self) -> BTreeSet<u32> {
         let mut allowed = BTreeSet::new();
-        for group in self.server.iter().chain(self.companions.values()) {
+        for group in self.groups() {
             // Of one that did not run nothing is known, and it uses none.
             if group.cpus.is_empty() && group.cpu_cores > 0.0 {
                 return BTreeSet::new();
@@ -427,4 +453,28 @@ pub struct ObservedSecond {
     /// Occupancy of each pool of workers that was looked at, 0 to 1.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub pools: BTreeMap<String, f64>,
+}
+
+impl ObservedSecond {
+    /// CPUs that the server and its companions kept busy; none when the server was not observed.
+    #[must_use]
+    pub fn server_cpu_cores(&self) -> Option<f64> {
+        Some(self.server_cores? + self.companions_cores.unwrap_or(0.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_server_uses_counts_its_companions_and_is_unknown_without_it() {
+        let group = |cpu_cores, rss_bytes_max| ServerObserved { cpu_cores, rss_bytes_max, ..ServerObserved::default() };
+        let companions = [("php-fpm".to_owned(), group(1.5, 300)), ("mariadbd".to_owned(), group(0.25, 200))].into();
+        let mut observed = Observed { server: Some(group(0.25, 100)), companions, ..Observed::default() };
+        assert_eq!((observed.server_cpu_cores(), observed.server_rss_bytes_max()), (Some(2.0), Some(600)));
+        assert_eq!(observed.server_cpu_ns_per_request(), None, "without a response");
+        observed.server = None;
+        assert_eq!((observed.server_cpu_cores(), observed.server_rss_bytes_max()), (None, None));
+    }
 }

@@ -176,6 +176,16 @@ pub struct Quantiles {
     pub max: u64,
 }
 
+/// Requests that must lie beyond a quantile for it to be shown (plimsoll default): rule LD-04.
+pub const QUANTILE_TAIL_MIN: f64 = 100.0;
+
+/// True if as many of `n` requests lie beyond the quantile `q`, 0 to 1.
+#[must_use]
+pub fn is_quantile_known(n: f64, q: f64) -> bool {
+    // Half a request of slack: n(1 - q) is not exact in floating point.
+    n * (1.0 - q) + 0.5 >= QUANTILE_TAIL_MIN
+}
+
 impl Quantiles {
     /// Of the values of both: number, mean and extremes exactly, and each quantile as an upper bound, the larger of both.
     #[must_use]
@@ -427,7 +437,7 @@ pub struct PointSummary {
     pub failed_share: f64,
     /// Largest busy share of any load thread, 0 to 1.
     pub generator_busy_max: f64,
-    /// CPUs that the server kept busy; null when not known.
+    /// CPUs that the server and its companions kept busy; null when not known.
     #[serde(default)]
     pub server_cpu_cores: Option<f64>,
     /// Busy share of the machine, 0 to 1; null when not known.

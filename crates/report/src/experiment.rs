@@ -8,13 +8,13 @@ use crate::sums::sum;
 use crate::terminal::verdict::state_word;
 use model::human::{count, plural, rate, time};
 use model::{
-    Bound, Estimate, ExperimentPlan, ExperimentRecord, ExperimentRow, PlannedStep, PredictedRow, StepCapacity,
-    StepRecord, StepResult, VerdictState,
+    Bound, Estimate, ExperimentPlan, ExperimentRecord, ExperimentRow, PlannedStep, PredictedRow, RowQuantiles,
+    StepCapacity, StepRecord, StepResult, VerdictState,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Columns of [`row`].
-pub(crate) const HEADER: [&str; 12] = [
+pub(crate) const HEADER: [&str; 14] = [
     "variant",
     "load",
     "verb",
@@ -22,6 +22,8 @@ pub(crate) const HEADER: [&str; 12] = [
     "goodput",
     "interval",
     "mean response",
+    "p50",
+    "p90",
     "p99",
     "CPU per request",
     "n",
@@ -61,7 +63,9 @@ pub(crate) fn row(row: &ExperimentRow) -> Vec<String> {
             .map_or_else(none, |goodput| format!("{}{}", sign_of(&row.bounds, "goodput"), rate(goodput.value))),
         interval,
         row.response_mean_ns.map_or_else(none, |mean| time(mean.value)),
-        format!("{}{}", sign_of(&row.bounds, "p99"), p99(&row.response_p99_ns)),
+        quantile(row, "p50", |all| all.p50),
+        quantile(row, "p90", |all| all.p90),
+        quantile(row, "p99", |all| all.p99),
         row.server_cpu_ns_per_request.map_or_else(none, |cpu| time(cpu.value)),
         match row.missing {
             0 => row.steps.len().to_string(),
@@ -136,8 +140,19 @@ fn bracket(capacity: &StepCapacity) -> String {
     }
 }
 
-/// Lowest and highest over the repetitions.
-fn p99(values_ns: &[u64]) -> String {
+/// A quantile over all repetitions together. Where that is not known, a p99 is the lowest and highest of the repetitions.
+fn quantile(row: &ExperimentRow, key: &str, of: impl Fn(RowQuantiles) -> Option<u64>) -> String {
+    let known = match row.response_ns {
+        Some(all) => of(all).map(|ns| time(ns as f64)),
+        None => (key == "p99").then(|| lowest_to_highest(&row.response_p99_ns)),
+    };
+    match known.filter(|text| text != "-") {
+        Some(text) => format!("{}{text}", sign_of(&row.bounds, key)),
+        None => "-".to_owned(),
+    }
+}
+
+fn lowest_to_highest(values_ns: &[u64]) -> String {
     match values_ns {
         [] => "-".to_owned(),
         [first, .., last] if time(*first as f64) != time(*last as f64) => {

@@ -81,10 +81,8 @@ fn sent_share(record: &RunRecord) -> f64 {
 
 /// What server and companions use; nothing where the server was not observed.
 fn of_server(observed: &Observed) -> Vec<(&'static str, KnownFigure)> {
-    let Some(server) = &observed.server else { return Vec::new() };
-    let companions = || observed.companions.values();
-    let cores = server.cpu_cores + companions().map(|group| group.cpu_cores).sum::<f64>();
-    let rss = companions().map(|group| group.rss_bytes_max).fold(server.rss_bytes_max, u64::saturating_add);
+    let both = observed.server_cpu_cores().zip(observed.server_rss_bytes_max());
+    let Some((cores, rss)) = both else { return Vec::new() };
     let all = match (observed.allowed_cpus().len(), &observed.machine) {
         (0, Some(machine)) => f64::from(machine.cpus),
         (some, _) => some as f64,

@@ -105,7 +105,7 @@ pub fn run_record(
 /// CPU time per complete response of the server and its companions; the interval is that of its seconds.
 fn server_cpu(evidence: &Evidence) -> Option<Estimate> {
     let observed = evidence.observed.as_ref()?;
-    let value = cost_ns_of_all(observed)?;
+    let value = observed.server_cpu_ns_per_request()?;
     let seconds = observed.seconds.iter().zip(&evidence.seconds);
     let costs: Option<Vec<f64>> = match observed.seconds.len() == evidence.seconds.len() && evidence.iterations == 1 {
         true => seconds.map(|(seen, second)| cost_ns(seen, second)).collect(),
@@ -121,15 +121,9 @@ fn server_cpu(evidence: &Evidence) -> Option<Estimate> {
     })
 }
 
-fn cost_ns_of_all(observed: &Observed) -> Option<f64> {
-    let companions_ns: f64 = observed.companions.values().filter_map(|used| used.cpu_ns_per_request).sum();
-    Some(observed.server.as_ref()?.cpu_ns_per_request? + companions_ns)
-}
-
 fn cost_ns(seen: &ObservedSecond, second: &Second) -> Option<f64> {
     let per_ns = ratio(second.completed as f64, second.length_ns as f64);
-    let companions = seen.companions_cores.unwrap_or(0.0);
-    seen.server_cores.filter(|_| per_ns > 0.0).map(|cores| (cores + companions) / per_ns)
+    seen.server_cpu_cores().filter(|_| per_ns > 0.0).map(|cores| cores / per_ns)
 }
 
 /// One point of a sweep's curve from its merged record, with the goodput of each of its iterations, per second.
@@ -148,7 +142,7 @@ pub fn point_summary(load: f64, iterations_per_s: Vec<f64>, record: &RunRecord) 
         response_p99_ns: record.latency_ns.response.p99,
         failed_share: ratio(failed as f64, attempted as f64),
         generator_busy_max: record.generator.busy_max,
-        server_cpu_cores: observed.and_then(|observed| Some(observed.server.as_ref()?.cpu_cores)),
+        server_cpu_cores: observed.and_then(Observed::server_cpu_cores),
         machine_busy_mean: observed.and_then(|observed| Some(observed.machine.as_ref()?.busy_mean)),
         pools: observed.map(pools).unwrap_or_default(),
         clean_share: record.disturbance.as_ref().map(|seen| ratio(seen.clean_ns as f64, record.measured_ns as f64)),
@@ -296,7 +290,7 @@ mod tests {
         let used = |cpu_ns_per_request| ServerObserved { cpu_ns_per_request, ..ServerObserved::default() };
         let companions = [("php-fpm".to_owned(), used(Some(1e8))), ("redis".to_owned(), used(None))].into();
         let observed = Observed { server: Some(used(Some(5e5))), companions, ..Observed::default() };
-        assert_eq!(cost_ns_of_all(&observed), Some(100_500_000.0));
+        assert_eq!(observed.server_cpu_ns_per_request(), Some(100_500_000.0));
         let seen = ObservedSecond { server_cores: Some(0.005), ..ObservedSecond::default() };
         let second = Second { completed: 10, length_ns: 1_000_000_000, ..Second::default() };
         let rounded = |seen: &ObservedSecond| cost_ns(seen, &second).map(f64::round);

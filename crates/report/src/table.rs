@@ -13,7 +13,7 @@ use crate::terminal::sweep::{Over, SERVER_COLUMN, before_last, is_peak_bound, lo
 use crate::terminal::verdict::state_word;
 use crate::{shape, visible};
 use model::human::percent;
-use model::{Limiter, PlannedStep, RunRecord, StepResult, SweepRecord};
+use model::{Limiter, Observed, PlannedStep, RunRecord, StepResult, SweepRecord};
 
 /// Columns of [`row`].
 pub(crate) const RUN_HEADER: [&str; 8] =
@@ -193,10 +193,10 @@ pub(crate) fn row(named: Named<'_>) -> Option<Vec<String>> {
     ])
 }
 
-/// The CPUs that the server kept busy.
+/// The CPUs that the server and its companions kept busy.
 fn server(run: &RunRecord) -> String {
-    let server = run.observed.as_ref().and_then(|observed| observed.server.as_ref());
-    server.map_or_else(|| "-".to_owned(), |server| cores_number(server.cpu_cores))
+    let cores = run.observed.as_ref().and_then(Observed::server_cpu_cores);
+    cores.map_or_else(|| "-".to_owned(), cores_number)
 }
 
 /// Columns of [`point_rows`].
@@ -247,11 +247,11 @@ fn csv_row(name: &str, arm: Option<&str>, run: &RunRecord, goodput_per_s: f64) -
     cells.push(run.generator.busy_max.to_string());
     cells.push(run.measured_ns.to_string());
     let observed = run.observed.as_ref();
-    let server = observed.and_then(|observed| observed.server.as_ref());
     let machine = observed.and_then(|observed| observed.machine.as_ref());
-    cells.push(optional(server.map(|server| server.cpu_cores)));
-    cells.push(optional(server.and_then(|server| server.cpu_ns_per_request)));
-    cells.push(server.map_or_else(String::new, |server| server.rss_bytes_max.to_string()));
+    cells.push(optional(observed.and_then(Observed::server_cpu_cores)));
+    cells.push(optional(observed.and_then(Observed::server_cpu_ns_per_request)));
+    let rss_bytes = observed.and_then(Observed::server_rss_bytes_max);
+    cells.push(rss_bytes.map_or_else(String::new, |bytes| bytes.to_string()));
     cells.push(optional(machine.map(|machine| machine.busy_mean)));
     cells.push(optional(machine.map(|machine| machine.steal_mean)));
     cells.push(csv_text(arm.unwrap_or_default()));

@@ -5,13 +5,11 @@ use crate::claim::QUANTILES;
 use crate::{Figure, Mode, Subject};
 use judge::Outcome;
 use judge::text::{list, round_up};
-use model::FindingState;
 use model::human::{count, time};
+use model::{FindingState, QUANTILE_TAIL_MIN, is_quantile_known};
 
 const INVALID_NS: f64 = 5e9;
 const BOUND_NS: f64 = 30e9;
-/// Requests that must lie beyond a quantile.
-const TAIL_MIN: f64 = 100.0;
 /// Steps of a latency that are coarse, as a share of it.
 const STEP_SHARE: f64 = 0.02;
 
@@ -52,11 +50,8 @@ fn short(subject: Subject<'_>) -> Outcome {
         return Outcome::Unchecked("duration not in the output");
     };
     let n = claims.get(Figure::Responses).unwrap_or(0.0);
-    let few: Vec<_> = QUANTILES
-        .iter()
-        // Half a request of slack: n(1 - q) is not exact in floating point.
-        .filter(|(figure, q, ..)| claims.get(*figure).is_some() && n * (1.0 - q) + 0.5 < TAIL_MIN)
-        .collect();
+    let few: Vec<_> =
+        QUANTILES.iter().filter(|(figure, q, ..)| claims.get(*figure).is_some() && !is_quantile_known(n, *q)).collect();
     let by_time = match ns {
         ns if ns < INVALID_NS => {
             Some((FindingState::Invalid, format!("only {} of the required 5 s: chance decides", time(ns))))
@@ -73,7 +68,7 @@ fn short(subject: Subject<'_>) -> Outcome {
         (Some((state, message)), names) => (state, format!("{message}; too few requests for {}", list(names))),
         (None, names) => (FindingState::Bound, format!("{} requests are too few for {}", count(n as u64), list(names))),
     };
-    let wanted = few.last().map_or(0.0, |(_, q, ..)| TAIL_MIN / (1.0 - q));
+    let wanted = few.last().map_or(0.0, |(_, q, ..)| QUANTILE_TAIL_MIN / (1.0 - q));
     let seconds = if n > 0.0 { (wanted / n * ns / 1e9).max(BOUND_NS / 1e9) } else { BOUND_NS / 1e9 };
     let remedy = format!("measure {} s or longer", round_up(seconds));
     let mut figures = vec![("duration_ns".to_owned(), ns), ("n".to_owned(), n)];

@@ -6,7 +6,7 @@
 
 pub(crate) mod parse;
 
-use model::{Evidence, MergedHistogram, Observed};
+use model::{Evidence, MergedHistogram};
 use std::fmt;
 
 /// Steps of a quantile in one.
@@ -195,29 +195,18 @@ impl Quantity {
             Self::Max => (latency.n > 0).then_some(latency.max_ns as f64),
             Self::Errors => Some(failed_share(evidence)),
             Self::SendRate => Some(sent_share(evidence)),
-            Self::Cpus => cpus(evidence.observed.as_ref()?),
+            Self::Cpus => evidence.observed.as_ref()?.server_cpu_cores(),
             Self::CpuShare => {
                 let observed = evidence.observed.as_ref()?;
                 let all = match (server_cpus.len(), observed.allowed_cpus().len()) {
                     (0, 0) => f64::from(observed.machine.as_ref()?.cpus),
                     (0, n) | (n, _) => n as f64,
                 };
-                cpus(observed).filter(|_| all > 0.0).map(|busy| busy / all)
+                observed.server_cpu_cores().filter(|_| all > 0.0).map(|busy| busy / all)
             }
-            Self::Rss => {
-                let observed = evidence.observed.as_ref()?;
-                let companions = observed.companions.values().map(|group| group.rss_bytes_max);
-                let server = observed.server.as_ref()?.rss_bytes_max;
-                Some(companions.fold(server, u64::saturating_add) as f64)
-            }
+            Self::Rss => Some(evidence.observed.as_ref()?.server_rss_bytes_max()? as f64),
         }
     }
-}
-
-/// CPUs that the server and what is monitored with it keep busy.
-fn cpus(observed: &Observed) -> Option<f64> {
-    let companions: f64 = observed.companions.values().map(|group| group.cpu_cores).sum();
-    Some(observed.server.as_ref()?.cpu_cores + companions)
 }
 
 fn failed_share(evidence: &Evidence) -> f64 {

@@ -3,7 +3,7 @@
 mod layers;
 mod page;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
@@ -15,6 +15,8 @@ use xtask::workspace;
 
 /// Exit codes with a result: 0, a goal that was not met, not valid, inconclusive.
 const WITH_RESULT: [i32; 4] = [0, 1, 4, 5];
+/// Servers whose PHP functions can be sampled.
+const OF_PHP: [&str; 2] = ["wordpress", "php-fpm"];
 
 /// The experiment wordpress-ladder: static file, PHP, WordPress with 1 to 25 workers, caches, writing. Prints its table; the
 /// same command goes on where it was interrupted. All of it takes 60 minutes; needs the packages of WordPress
@@ -32,7 +34,7 @@ pub struct Options {
     /// The experiment wordpress-tables in its place: 1 to 20 connections, rising rates, caches; 45 minutes
     #[arg(long)]
     tables: bool,
-    /// A flame graph of each rung as well, which costs CPU time
+    /// A flame graph of each rung as well, and one of its PHP functions, which costs CPU time; needs php-excimer
     #[arg(long, conflicts_with = "write_docs")]
     profile: bool,
     /// Write docs/wordpress-ladder.md as well, or docs/wordpress-tables.md
@@ -53,19 +55,15 @@ impl Options {
 pub fn run(options: Options) -> Result<()> {
     let plimsoll = workspace::build_plimsoll()?;
     let page = options.page();
-    let printed = Command::new(&plimsoll).args(["experiment", page.experiment, "--print"]).output()?;
-    ensure!(printed.status.success(), "plimsoll experiment --print: {}", String::from_utf8_lossy(&printed.stderr));
-    let ladder = chosen(&String::from_utf8(printed.stdout)?, &options)?;
-    let output = options.output.unwrap_or_else(|| workspace::root().join(page.folder));
-    let file = tempfile::Builder::new().prefix(page.experiment).suffix(".toml").tempfile()?;
-    std::fs::write(file.path(), ladder)?;
-    let mut experiment = Command::new(&plimsoll);
-    experiment.arg("experiment").arg(file.path()).arg("--output").arg(&output);
-    let status = experiment.stdout(std::process::Stdio::null()).status()?;
-    ensure!(status.code().is_some_and(|code| WITH_RESULT.contains(&code)), "the experiment ended with {status}");
+    let output = options.output.clone().unwrap_or_else(|| workspace::root().join(page.folder));
     let path = output.join("run.json");
-    let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
-    let record: ExperimentRecord = serde_json::from_str(&text).with_context(|| path.display().to_string())?;
+    match read(&path) {
+        Ok(record) if is_complete(&record, options.blocks) => {
+            eprintln!("{} is complete; remove it to measure again", output.display());
+        }
+        _ => measure(&plimsoll, &options, &output)?,
+    }
+    let record = read(&path)?;
     print!("{}", page::table(&record));
     layers::table(&record).iter().for_each(|layers| print!("\n{layers}"));
     if options.write_docs {
@@ -74,13 +72,39 @@ pub fn run(options: Options) -> Result<()> {
     Ok(())
 }
 
+fn read(path: &Path) -> Result<ExperimentRecord> {
+    let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+    serde_json::from_str(&text).with_context(|| path.display().to_string())
+}
+
+/// True if no step of so many blocks is left to be made.
+fn is_complete(record: &ExperimentRecord, blocks: u32) -> bool {
+    record.plan.repetitions == u64::from(blocks)
+        && !record.interrupted
+        && record.rows.iter().all(|row| row.missing == 0)
+}
+
+/// Measures it into `output`, where it goes on.
+fn measure(plimsoll: &Path, options: &Options, output: &Path) -> Result<()> {
+    let page = options.page();
+    let printed = Command::new(plimsoll).args(["experiment", page.experiment, "--print"]).output()?;
+    ensure!(printed.status.success(), "plimsoll experiment --print: {}", String::from_utf8_lossy(&printed.stderr));
+    let ladder = chosen(&String::from_utf8(printed.stdout)?, options)?;
+    let file = tempfile::Builder::new().prefix(page.experiment).suffix(".toml").tempfile()?;
+    std::fs::write(file.path(), ladder)?;
+    let mut experiment = Command::new(plimsoll);
+    experiment.arg("experiment").arg(file.path()).arg("--output").arg(output);
+    let status = experiment.stdout(std::process::Stdio::null()).status()?;
+    ensure!(status.code().is_some_and(|code| WITH_RESULT.contains(&code)), "the experiment ended with {status}");
+    Ok(())
+}
+
 /// The ladder with so many blocks, with profiles if they are asked for; of the rungs those in `only`, if there are any.
 fn chosen(ladder: &str, options: &Options) -> Result<String> {
     let mut table: Table = ladder.parse()?;
     table.insert("repetitions".to_owned(), Value::from(i64::from(options.blocks)));
     if options.profile {
-        let flags = table.get_mut("flags").and_then(Value::as_table_mut).context("the ladder has no flags")?;
-        flags.insert("profile".to_owned(), Value::from(true));
+        profile(&mut table)?;
     }
     if !options.only.is_empty() {
         keep_only(&mut table, &options.only, options.page().experiment)?;
@@ -88,13 +112,30 @@ fn chosen(ladder: &str, options: &Options) -> Result<String> {
     Ok(table.to_string())
 }
 
+/// Has a profile made of each rung, and of its PHP functions where it has PHP.
+fn profile(table: &mut Table) -> Result<()> {
+    let flags = table.get_mut("flags").and_then(Value::as_table_mut).context("the ladder has no flags")?;
+    flags.insert("profile".to_owned(), Value::from(true));
+    for rung in rungs_of(table)?.iter_mut().filter_map(Value::as_table_mut) {
+        let Some(Value::String(server)) = rung.get_mut("server") else { continue };
+        if OF_PHP.iter().any(|name| server.split(' ').next() == Some(*name)) {
+            server.push_str(" php_profile=cpu");
+        }
+    }
+    Ok(())
+}
+
+fn rungs_of(table: &mut Table) -> Result<&mut Vec<Value>> {
+    let rungs = table.get_mut("variants").and_then(|variants| variants.get_mut("list")).and_then(Value::as_array_mut);
+    rungs.context("the ladder has no rungs")
+}
+
 /// Takes all rungs but these out of it, and what is only for others.
 fn keep_only(table: &mut Table, only: &[String], experiment: &str) -> Result<()> {
     let is_chosen = |name: Option<&Value>| {
         name.and_then(Value::as_str).is_some_and(|name| only.iter().any(|chosen| chosen == name))
     };
-    let rungs = table.get_mut("variants").and_then(|variants| variants.get_mut("list")).and_then(Value::as_array_mut);
-    let rungs = rungs.context("the ladder has no rungs")?;
+    let rungs = rungs_of(table)?;
     for name in only {
         let is_there = rungs.iter().any(|rung| rung.get("name").and_then(Value::as_str) == Some(name));
         ensure!(is_there, "there is no rung {name:?}; plimsoll experiment {experiment} --print lists them");
@@ -122,7 +163,7 @@ mod tests {
     use super::*;
 
     const LADDER: &str = "repetitions = 6\nserve = \"{server}\"\n[flags]\nduration = \"8s\"\n\
-        [[variants.list]]\nname = \"1 worker\"\nserver = \"a\"\n\
+        [[variants.list]]\nname = \"1 worker\"\nserver = \"php-fpm children=1\"\n\
         [[variants.list]]\nname = \"2 workers\"\nserver = \"b\"\nafter = \"1 worker\"\n\
         [[loads]]\nname = \"few\"\nvariants = [\"1 worker\"]\n[[loads]]\nname = \"many\"\nvariants = [\"2 workers\"]\n";
 
@@ -146,6 +187,8 @@ mod tests {
             (table["flags"]["profile"].as_bool(), table["flags"]["duration"].as_str()),
             (Some(true), Some("8s"))
         );
+        assert_eq!(table["variants"]["list"][0]["server"].as_str(), Some("php-fpm children=1 php_profile=cpu"));
+        assert_eq!(table["variants"]["list"][1]["server"].as_str(), Some("b"), "no PHP");
     }
 
     #[test]

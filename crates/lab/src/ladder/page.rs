@@ -1,9 +1,10 @@
 //! The ladder as a table, and as a page with published numbers beside it.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use model::human::{rate, time};
-use model::{ExperimentRecord, ExperimentRow, MetricRecord, VerdictState};
+use model::{ExperimentRecord, ExperimentRow, MetricRecord, RowQuantiles, VerdictState};
 
 use super::layers;
 
@@ -47,13 +48,14 @@ block; blocks are shuffled.
 };
 
 const LEGEND: &str = "\
-- *verdict*: the worst of all blocks; `2 of 6 blocks` where the others have no result, which then count for nothing.
+- *verdict*: the worst of all blocks, with the [rules](rules.md) that made it so; `2 of 6 blocks` where the others have no
+  result, which then count for nothing.
 - *goodput*: responses per second that met the contract, mean over the blocks, with a 95 % t interval from 6 blocks on; `>=`
   where the load took CPU time that the server would have used.
 - *mean response*: of requests, over the blocks; `-` where requests have failed.
-- *p99*: lowest and highest over the blocks that know it; `-` where each has fewer than 10,000 responses.
+- *p50*, *p90*, *p99*: of the response times of all blocks together; `-` where fewer than 100 are longer.
 - *CPU per response*: CPU time of web server, PHP, database and object cache together.
-- *limiter*: that of most blocks.
+- *limiter*: that of most blocks; `-` where it is none in more than half of them.
 - *predicted*: goodput that the limiter of the rung before lets expect, and by how much the measured one is off.
 ";
 
@@ -127,7 +129,9 @@ const PUBLISHED: [Published; 9] = [
 pub(super) fn render(page: &Page, machine: &str, record: &ExperimentRecord) -> String {
     let Page { title, introduction, .. } = page;
     let (blocks, table) = (record.plan.repetitions, table(record));
-    let mut text = format!("# {title}\n\n{introduction}\nOn {machine}, {blocks} blocks.\n\n{table}\n{LEGEND}");
+    let date = record.started.split('T').next().unwrap_or_default();
+    let mut text =
+        format!("# {title}\n\n{introduction}\nMeasured on {date} on {machine}, {blocks} blocks.\n\n{table}\n{LEGEND}");
     if let Some(layers) = layers::table(record) {
         let _ = write!(text, "\n## Where the time of a response goes\n\n{layers}\n{}", layers::LEGEND);
     }
@@ -169,19 +173,21 @@ fn compared(record: &ExperimentRecord) -> String {
 /// A row for each rung.
 pub(super) fn table(record: &ExperimentRecord) -> String {
     let mut table =
-        "| rung | load | verdict | goodput | mean response | p99 | CPU per response | limiter | predicted |\n"
+        "| rung | load | verdict | goodput | mean response | p50 | p90 | p99 | CPU per response | limiter | predicted |\n"
             .to_owned();
-    table.push_str("| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
+    table.push_str("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
     for row in &record.rows {
         let cells = [
             row.variant.clone(),
             row.load.clone(),
-            verdict(row),
+            verdict(row, record),
             goodput(row),
             row.response_mean_ns.map_or_else(|| "-".to_owned(), |mean| time(mean.value)),
-            format!("{}{}", sign(row, "p99"), p99(&row.response_p99_ns)),
+            quantile(row, "p50", |all| all.p50),
+            quantile(row, "p90", |all| all.p90),
+            quantile(row, "p99", |all| all.p99),
             row.server_cpu_ns_per_request.map_or_else(|| "-".to_owned(), |cpu| time(cpu.value)),
-            row.limiter.clone().unwrap_or_else(|| "-".to_owned()),
+            limiter(row),
             predicted(row),
         ];
         let _ = writeln!(table, "| {} |", cells.join(" | "));
@@ -189,17 +195,31 @@ pub(super) fn table(record: &ExperimentRecord) -> String {
     table
 }
 
-/// The verdict, and of how many blocks it is where some of them have no result.
-fn verdict(row: &ExperimentRow) -> String {
-    let verdict = match row.verdict {
+/// The verdict with its rules, and of how many blocks it is where some of them have no result.
+fn verdict(row: &ExperimentRow, record: &ExperimentRecord) -> String {
+    let state = match row.verdict {
         Some(VerdictState::Valid) => "valid",
         Some(VerdictState::Bound) => "bound",
         Some(VerdictState::Invalid) => "invalid",
         None => return "no result".to_owned(),
     };
+    let steps = record.steps.iter().filter(|step| row.steps.contains(&step.number));
+    let rules: BTreeSet<&str> =
+        steps.filter_map(|step| step.result.as_ref()).flat_map(|step| &step.rules).map(String::as_str).collect();
+    let rules: Vec<&str> = rules.into_iter().collect();
+    let verdict = if rules.is_empty() { state.to_owned() } else { format!("{state} ({})", rules.join(", ")) };
     match row.missing {
-        0 => verdict.to_owned(),
+        0 => verdict,
         missing => format!("{verdict}, {} of {} blocks", row.steps.len(), row.steps.len() as u64 + missing),
+    }
+}
+
+/// The limiter of most blocks, and of how many where it is not that of all.
+fn limiter(row: &ExperimentRow) -> String {
+    match &row.limiter {
+        None => "-".to_owned(),
+        Some(name) if row.limiter_steps == row.steps.len() as u64 => name.clone(),
+        Some(name) => format!("{name} ({} of {})", row.limiter_steps, row.steps.len()),
     }
 }
 
@@ -215,12 +235,9 @@ fn sign(row: &ExperimentRow, figure: &str) -> &'static str {
     row.bounds.get(figure).map_or("", |bound| bound.sign())
 }
 
-fn p99(values_ns: &[u64]) -> String {
-    match values_ns {
-        [] => "-".to_owned(),
-        [first, .., last] => format!("{} to {}", time(*first as f64), time(*last as f64)),
-        [only] => time(*only as f64),
-    }
+fn quantile(row: &ExperimentRow, key: &str, of: impl Fn(RowQuantiles) -> Option<u64>) -> String {
+    let known = row.response_ns.and_then(of);
+    known.map_or_else(|| "-".to_owned(), |ns| format!("{}{}", sign(row, key), time(ns as f64)))
 }
 
 fn predicted(row: &ExperimentRow) -> String {
@@ -244,7 +261,8 @@ mod tests {
             steps: vec![1, 2],
             missing: 0,
             goodput_per_s: estimate(42.0),
-            response_p99_ns: vec![1_000_000, 2_000_000],
+            response_ns: Some(RowQuantiles { n: 2_000, p50: Some(500_000), p90: Some(1_000_000), p99: None }),
+            response_p99_ns: Vec::new(),
             server_cpu_ns_per_request: None,
             response_mean_ns: None,
             layers: Vec::new(),
@@ -265,13 +283,14 @@ mod tests {
         let row = row();
         assert_eq!(goodput(&row), "42.0/s (41.0/s to 43.0/s)");
         assert_eq!(
-            (p99(&row.response_p99_ns).as_str(), predicted(&row).as_str()),
-            ("1.00 ms to 2.00 ms", "40.0/s, +5 %")
+            (quantile(&row, "p90", |all| all.p90).as_str(), predicted(&row).as_str()),
+            ("1.00 ms", "40.0/s, +5 %")
         );
     }
 
     #[test]
     fn blocks_without_a_result_are_told() {
+        let verdict = |row: &ExperimentRow| verdict(row, &record(Vec::new()));
         assert_eq!(verdict(&row()), "valid");
         assert_eq!(verdict(&ExperimentRow { missing: 4, ..row() }), "valid, 2 of 6 blocks");
         assert_eq!(verdict(&ExperimentRow { verdict: None, steps: vec![], missing: 6, ..row() }), "no result");
@@ -296,7 +315,7 @@ mod tests {
             steps: Vec::new(),
             plan,
             environment: Default::default(),
-            started: String::new(),
+            started: "2026-11-28T03:41:00Z".into(),
             interrupted: false,
         }
     }
@@ -305,11 +324,14 @@ mod tests {
     fn a_page_has_what_is_known_and_nothing_else() {
         let text = render(&TABLES, "a machine", &record(vec![row()]));
         assert!(
-            text.starts_with("# Tables of WordPress, measured\n") && text.contains("On a machine, 6 blocks."),
+            text.starts_with("# Tables of WordPress, measured\n")
+                && text.contains("Measured on 2026-11-28 on a machine, 6 blocks."),
             "{text}"
         );
         assert!(
-            text.contains("| 2 workers | 16 connections | valid | 42.0/s (41.0/s to 43.0/s) | - | 1.00 ms"),
+            text.contains(
+                "| 2 workers | 16 connections | valid | 42.0/s (41.0/s to 43.0/s) | - | 500 µs | 1.00 ms | - |"
+            ),
             "{text}"
         );
         assert!(

@@ -7,12 +7,14 @@ use super::{EXPERIMENT_FILE, PLAN, RESULT, STEPS_LOG, claim, create, is_claimed,
 use crate::exit::CommandError;
 use input::ReadError;
 use model::{
-    ExperimentBegun, ExperimentEvent, ExperimentPlan, ExperimentRecord, FORMAT_PLAN, PlannedStep, Redacted, StepRecord,
+    ExperimentBegun, ExperimentEvent, ExperimentPlan, ExperimentRecord, FORMAT_PLAN, MergedHistogram, PlannedStep,
+    Redacted, RowQuantiles, StepRecord,
 };
 use report::record::experiment_record;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// Largest plan, and largest list of steps: a thousand steps take a hundredth of it.
 const FILE_MAX_BYTES: u64 = 64 << 20;
@@ -127,7 +129,7 @@ impl ExperimentStore {
 
     /// The result of what has been measured.
     pub(crate) fn record(&self) -> ExperimentRecord {
-        record(self.plan.clone(), self.steps.clone(), Some(self.begun.clone()))
+        record(&self.directory, self.plan.clone(), self.steps.clone(), Some(self.begun.clone()))
     }
 }
 
@@ -182,10 +184,32 @@ fn apply(event: ExperimentEvent, begun: &mut Option<ExperimentBegun>, steps: &mu
     }
 }
 
-fn record(plan: ExperimentPlan, mut steps: Vec<StepRecord>, begun: Option<ExperimentBegun>) -> ExperimentRecord {
+fn record(
+    directory: &Path,
+    plan: ExperimentPlan,
+    mut steps: Vec<StepRecord>,
+    begun: Option<ExperimentBegun>,
+) -> ExperimentRecord {
     steps.sort_by_key(|step| step.number);
     let begun = begun.unwrap_or_else(|| ExperimentBegun { started: String::new(), environment: Default::default() });
-    experiment_record(plan, steps, begun.environment, begun.started)
+    let mut record = experiment_record(plan, steps, begun.environment, begun.started);
+    let steps: BTreeMap<u64, &StepRecord> = record.steps.iter().map(|step| (step.number, step)).collect();
+    for row in &mut record.rows {
+        row.response_ns = response_times(row.steps.iter().filter_map(|number| steps.get(number)), directory);
+    }
+    record
+}
+
+/// Those of runs together, of the histograms in their directories; none where one of them has none.
+fn response_times<'a>(steps: impl Iterator<Item = &'a &'a StepRecord>, directory: &Path) -> Option<RowQuantiles> {
+    let mut all = MergedHistogram::default();
+    for step in steps {
+        // The list of steps may come from anywhere, and name what lies elsewhere.
+        let is_below = Path::new(&step.directory).components().all(|part| matches!(part, Component::Normal(_)));
+        let stored = Stored::read(&directory.join(is_below.then_some(&step.directory)?)).ok()?;
+        all.add(&stored.distributions()?.response);
+    }
+    (!all.is_empty()).then(|| RowQuantiles::of(&all))
 }
 
 /// True if an experiment is or was measured in a directory.
@@ -203,7 +227,7 @@ pub(crate) fn recovered(directory: &Path) -> Result<ExperimentRecord, CommandErr
         let about = "no step was measured that could be recovered; plimsoll experiment goes on with it";
         return Err(CommandError::usage(format!("{}: {about}", directory.display())));
     }
-    Ok(record(found.plan, found.steps, found.begun))
+    Ok(record(directory, found.plan, found.steps, found.begun))
 }
 
 /// The result in the directory of a step, judged as a step; none where there is none.

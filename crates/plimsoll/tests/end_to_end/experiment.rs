@@ -45,6 +45,13 @@ fn every_step_is_a_result_of_its_own_and_the_experiment_one_of_all() {
         assert_eq!((count(row, "missing"), count(row, "goodput_per_s.n")), (0, 2), "{row:#}");
         // Others may leave it less than a tick of the kernel's clock: none.
         assert!(number(row, "server_cpu_ns_per_request.value") >= 0.0, "{row:#}");
+        let of_row = |step: &&Value| row["steps"].as_array().expect("numbers").contains(&step["number"]);
+        let steps: Vec<&Value> = all["steps"].as_array().expect("steps").iter().filter(of_row).collect();
+        let each =
+            |key: &str| steps.iter().map(|step| count(step, &format!("result.response_ns.{key}"))).collect::<Vec<_>>();
+        assert_eq!(count(row, "response_ns.n"), each("n").iter().sum::<u64>(), "all of both repetitions: {row:#}");
+        let (p50, each) = (count(row, "response_ns.p50"), each("p50"));
+        assert!(each.iter().min() <= Some(&p50) && Some(&p50) <= each.iter().max(), "{p50} of {each:?}");
     }
     for (step, planned) in all["steps"].as_array().expect("steps").iter().zip(all["plan"]["steps"].as_array().unwrap())
     {

@@ -1,9 +1,10 @@
 //! `plimsoll render` with a real browser, on pages of known delay, size and number of requests.
 
-use crate::support::{BrokenServer, Peer, count, installed, number, plimsoll, text, wait_for};
+use crate::support::{BrokenServer, Peer, count, installed, list, number, plimsoll, shell, text, wait_for};
 use procfs::process::{Process, all_processes};
-use rustix::process::Signal;
+use rustix::process::{Signal, getuid};
 use serde_json::Value;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// How long the server thinks before it answers with the document.
@@ -106,19 +107,24 @@ fn an_error_page_and_a_server_that_is_not_there_are_no_result() {
     assert!(said.contains("RE-01") && said.contains("net::ERR_CONNECTION_REFUSED"), "{said}");
 }
 
-/// Nothing within plimsoll can act then: its pipe ends, and the kernel asks the browser to end.
+/// Nothing within plimsoll can act then: its pipe ends, and the kernel asks the browser to end. Its files are found later.
 #[test]
 fn the_browser_ends_when_plimsoll_is_killed() {
     installed("chromium", "chromium");
     let server = BrokenServer::start(Peer::hold);
-    let started = plimsoll(["render", &server.url("/")]).start();
+    let started = shell(&format!("TMPDIR=$PWD exec \"$PLIMSOLL\" render {}", server.url("/"))).start();
     wait_for(LIMIT, || (server.connections() > 0).then_some(())).expect("the browser asks for the page");
     let all = all_processes().expect("the kernel tells").flatten();
     let own = |process: &Process| process.stat().is_ok_and(|stat| stat.ppid.cast_unsigned() == started.pid());
     let browsers: Vec<Process> = all.filter(own).collect();
     assert_eq!(browsers.len(), 1, "{browsers:?}");
     started.signal(Signal::KILL);
-    started.end();
+    let killed = started.end();
     let has_ended = || browsers[0].stat().map_or(true, |stat| stat.state == 'Z');
     wait_for(LIMIT, || has_ended().then_some(())).expect("the browser ends");
+    let left = || list(&killed.path(&format!("plimsoll-{}", getuid().as_raw())));
+    assert_eq!(left().len(), 2, "its directory, and a note of it: {:?}", left());
+    let clean = format!("TMPDIR={} exec \"$PLIMSOLL\" serve --clean", killed.path("").display());
+    shell(&clean).run().exits(0);
+    assert_eq!(left(), Vec::<PathBuf>::new());
 }

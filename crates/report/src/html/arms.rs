@@ -96,7 +96,7 @@ fn server_cpu(arms: &[&Arm<'_>]) -> Option<Chart> {
         known.map(|(load, cores)| (load, cores, format!("{} {}", arm.label, cpus(cores)))).collect()
     };
     let found = Overlay::of(arms, points, |_| cpus_axis())?;
-    Some(found.chart("Server CPU", "CPUs that the server kept busy"))
+    Some(found.chart("Server CPU", "CPUs that the server and its companions kept busy"))
 }
 
 /// The curves of several arms before they have a title.

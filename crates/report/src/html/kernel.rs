@@ -26,8 +26,7 @@ pub(super) fn tables(observed: &Observed) -> Vec<Table> {
 }
 
 fn threads(observed: &Observed) -> Vec<Vec<String>> {
-    let groups = observed.server.iter().chain(observed.companions.values());
-    let shown = groups.flat_map(|group| group.threads.iter().take(THREADS_SHOWN));
+    let shown = observed.groups().flat_map(|group| group.threads.iter().take(THREADS_SHOWN));
     let row = |thread: &ServerThreadObserved| {
         vec![
             format!("{} ({})", thread.name, thread.tid),

@@ -20,13 +20,11 @@ use crate::terminal::observed;
 use crate::terminal::run as words;
 use evidence::factors::conditions;
 use model::human::{count, percent, plural, rate, time};
-use model::{Contract, Histograms, MergedHistogram, NS_PER_S, Plan, Request, RunRecord, Second};
+use model::{Contract, Histograms, MergedHistogram, NS_PER_S, Plan, QUANTILE_TAIL_MIN, Request, RunRecord, Second};
 use plotly::Layout;
 use plotly::common::Mode;
 use plotly::layout::{Axis, AxisType, HoverMode};
 
-/// Values that must lie beyond a quantile for it to be drawn: as few as rule LD-04 asks for a printed one.
-const TAIL_MIN: f64 = 100.0;
 /// Points of a percentile curve in each tenfold of its axis.
 const POINTS_A_DECADE: f64 = 60.0;
 /// Digits behind the point of a percentile at most.
@@ -286,7 +284,9 @@ fn percentiles(curves: &[(&str, &MergedHistogram)]) -> Option<Chart> {
     let furthest = drawn.iter().flat_map(|(_, points)| points.last()).map(|(x, _)| *x).fold(10.0, f64::max);
     let axes: Layout =
         layout(nines(furthest), time_axis(drawn.iter().flat_map(|(_, points)| points).map(|(_, ns)| *ns)));
-    let note = format!("share of the requests answered within a time; drawn as far as {TAIL_MIN} requests lie beyond");
+    let note = format!(
+        "share of the requests answered within a time; drawn as far as {QUANTILE_TAIL_MIN} requests lie beyond"
+    );
     Some(chart("Latency by percentile", &note, traces.collect(), axes.hover_mode(HoverMode::Closest)))
 }
 
@@ -299,7 +299,7 @@ fn curve(histogram: &MergedHistogram) -> Vec<(f64, f64)> {
         let share = (total - up_to as f64) / total;
         up_to += n;
         let beyond = 1.0 / share;
-        if beyond.log10() >= next && total - (up_to as f64) + n as f64 >= TAIL_MIN {
+        if beyond.log10() >= next && total - (up_to as f64) + n as f64 >= QUANTILE_TAIL_MIN {
             points.push((beyond, ns as f64));
             next = beyond.log10() + 1.0 / POINTS_A_DECADE;
         }

@@ -1,13 +1,13 @@
 //! Steps of an experiment in short, and their rows over repetitions.
 
 use super::{AnyRecord, layers, peak_point};
-use crate::terminal::run::{failed_share, is_goodput_bound, quantile};
+use crate::terminal::run::{failed_share, is_goodput_bound, quantile, quantile_bound};
 use crate::terminal::sweep::is_peak_bound;
 use crate::terminal::verdict::is_bound_by;
 use model::{
     Bound, CapacityRecord, CompareLoad, CompareRecord, Environment, Estimate, ExperimentPlan, ExperimentRecord,
-    ExperimentRow, FORMAT_EXPERIMENT, FindingState, Limiter, Load, PlannedStep, PredictedRow, RunRecord, StepCapacity,
-    StepRecord, StepResult, SweepRecord, TrialRecord, Verdict, VerdictState,
+    ExperimentRow, FORMAT_EXPERIMENT, FindingState, Limiter, Load, Observed, PlannedStep, PredictedRow, RunRecord,
+    StepCapacity, StepRecord, StepResult, SweepRecord, TrialRecord, Verdict, VerdictState,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,8 +38,8 @@ fn of_run(run: &RunRecord, verdict: &Verdict) -> StepResult {
         Load::Open { rate_per_s, .. } => (rate_per_s, "per_s"),
     };
     let response = run.latency_ns.response;
-    let p99 = Some(quantile(&run.verdict, "p99", response.p99)).filter(|text| response.n > 0 && text != "-");
-    let server = run.observed.as_ref().and_then(|observed| observed.server.as_ref());
+    let is_p99_known = response.n > 0 && quantile(&run.verdict, "p99", response.p99) != "-";
+    let observed = run.observed.as_ref();
     StepResult {
         verdict: verdict.state,
         rules: rules.map(|finding| finding.rule.clone()).collect(),
@@ -51,26 +51,27 @@ fn of_run(run: &RunRecord, verdict: &Verdict) -> StepResult {
         goodput_per_s: run.goodput_per_s,
         throughput_per_s: run.throughput_per_s,
         response_ns: response,
-        response_p99_ns: p99.as_ref().map(|_| response.p99),
+        response_p99_ns: is_p99_known.then_some(response.p99),
         failed_share: failed_share(run),
         generator_busy_max: run.generator.busy_max,
         measured_ns: run.measured_ns,
-        server_cpu_cores: server.map(|server| server.cpu_cores),
+        server_cpu_cores: observed.and_then(Observed::server_cpu_cores),
         server_cpu_ns_per_request: run.server_cpu_ns_per_request,
-        server_rss_bytes_max: server.map(|server| server.rss_bytes_max),
+        server_rss_bytes_max: observed.and_then(Observed::server_rss_bytes_max),
         capacity: None,
         effects: Vec::new(),
         limiter: run.limiter.clone(),
-        programs: layers::programs(run.observed.as_ref()),
-        bounds: bounds(is_goodput_bound(run) || is_bound_by(&run.verdict, "LD-08"), p99.as_deref().unwrap_or_default()),
+        programs: layers::programs(observed),
+        bounds: bounds(run),
     }
 }
 
-/// The figures that are only bounds, of a p99 as it is told.
-fn bounds(is_goodput_bound: bool, p99: &str) -> BTreeMap<String, Bound> {
-    let goodput = is_goodput_bound.then_some(Bound::AtLeast);
-    let p99 = [Bound::AtLeast, Bound::AtMost].into_iter().find(|bound| p99.starts_with(bound.sign()));
-    let known = [("goodput", goodput), ("p99", p99)].into_iter();
+/// The figures that are only bounds.
+fn bounds(run: &RunRecord) -> BTreeMap<String, Bound> {
+    let is_goodput_bound = is_goodput_bound(run) || is_bound_by(&run.verdict, "LD-08");
+    let goodput = ("goodput", is_goodput_bound.then_some(Bound::AtLeast));
+    let quantiles = ["p50", "p90", "p99"].map(|key| (key, quantile_bound(&run.verdict, key)));
+    let known = quantiles.into_iter().chain([goodput]);
     known.filter_map(|(name, bound)| Some((name.to_owned(), bound?))).collect()
 }
 
@@ -173,7 +174,8 @@ fn row(first: &PlannedStep, planned: &[&PlannedStep], steps: &[StepRecord]) -> E
     let goodput: Vec<Estimate> = results.iter().map(|(_, result)| result.goodput_per_s).collect();
     let cpu: Vec<Estimate> = results.iter().filter_map(|(_, result)| result.server_cpu_ns_per_request).collect();
     let limiters = results.iter().filter_map(|(_, result)| result.limiter.as_ref());
-    let (limiter, limiter_steps) = most_common(limiters.map(|limiter| limiter.name.as_str())).unzip();
+    let most_common = most_common(limiters.map(|limiter| limiter.name.as_str()));
+    let (limiter, limiter_steps) = most_common.filter(|(_, count)| 2 * count >= results.len() as u64).unzip();
     let mut response_p99_ns: Vec<u64> = results.iter().filter_map(|(_, result)| result.response_p99_ns).collect();
     response_p99_ns.sort_unstable();
     let all: Vec<&StepResult> = results.iter().map(|(_, result)| *result).collect();
@@ -186,6 +188,7 @@ fn row(first: &PlannedStep, planned: &[&PlannedStep], steps: &[StepRecord]) -> E
         steps: results.iter().map(|(number, _)| *number).collect(),
         missing: (planned.len() - results.len()) as u64,
         goodput_per_s: over_repetitions(&goodput),
+        response_ns: None,
         response_p99_ns,
         server_cpu_ns_per_request: over_repetitions(&cpu),
         response_mean_ns: layers::response_mean_ns(&all),

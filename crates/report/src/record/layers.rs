@@ -12,9 +12,8 @@ const CPU_KNOWN_TO: f64 = 0.1;
 /// CPU time per response of the programs of the server and of its companions, the most first.
 pub(super) fn programs(observed: Option<&Observed>) -> Vec<ProgramCpu> {
     let Some(observed) = observed else { return Vec::new() };
-    let groups = observed.server.iter().chain(observed.companions.values());
     let mut by_name: BTreeMap<&str, f64> = BTreeMap::new();
-    for process in groups.flat_map(|group| &group.processes) {
+    for process in observed.groups().flat_map(|group| &group.processes) {
         let name = known_program(&process.name).map_or(process.name.as_str(), |program| program.name);
         *by_name.entry(name).or_default() += process.cpu_ns_per_request.unwrap_or_default();
     }

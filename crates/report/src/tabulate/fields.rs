@@ -5,7 +5,7 @@ use crate::figures::of_run;
 use crate::record::AnyRecord;
 use crate::terminal::verdict::state_word;
 use model::human::{bytes, count, percent_exact, rate, time};
-use model::{Bound, KnownFigure, Load, RunRecord, VerdictState};
+use model::{Bound, KnownFigure, Load, Observed, RunRecord, VerdictState};
 
 /// A field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,8 @@ const fn field(name: &'static str, column: &'static str, unit: Unit) -> Field {
     Field { name, column, unit }
 }
 
-/// All fields. `cpu`, `cpu-proc`, `rss` and `vms` are those of the monitored server's machine.
+/// All fields. `cpu` is that of the monitored server's machine; `cpu-proc`, `rss` and `vms` are those of the server and its
+/// companions.
 const FIELDS: [Field; 25] = [
     field("result", "result", Unit::Text),
     field("instance", "instance", Unit::Text),
@@ -168,7 +169,6 @@ impl Sample<'_> {
         let run = self.run;
         let seconds = run.measured_ns as f64 / 1e9;
         let observed = run.observed.as_ref();
-        let server = observed.and_then(|observed| observed.server.as_ref());
         let exact = match name {
             "connections" => Some(f64::from(run.plan.load.connections())),
             "rate" => match run.plan.load {
@@ -184,11 +184,18 @@ impl Sample<'_> {
             }
             "transferrate" => (seconds > 0.0).then(|| run.bytes.received as f64 / seconds),
             "cpu" => Some(observed?.machine.as_ref()?.busy_mean),
-            "cpu-proc" => Some(server?.cpu_cores),
-            "rss" => Some(server?.rss_bytes_max as f64),
-            "vms" => Some(server?.processes.iter().map(|process| process.vms_bytes_max as f64).sum()),
+            "cpu-proc" => observed?.server_cpu_cores(),
+            "rss" => Some(observed?.server_rss_bytes_max()? as f64),
+            "vms" => vms_bytes(observed?),
             other => return of_run(run).get(other).copied(),
         };
         exact.map(KnownFigure::exactly)
     }
+}
+
+/// Virtual memory of the server and its companions, each process at its largest.
+fn vms_bytes(observed: &Observed) -> Option<f64> {
+    observed.server.as_ref()?;
+    let processes = observed.groups().flat_map(|group| &group.processes);
+    Some(processes.map(|process| process.vms_bytes_max as f64).sum())
 }

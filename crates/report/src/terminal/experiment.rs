@@ -9,9 +9,9 @@ use crate::experiment::{
 use anstyle::{AnsiColor, Color};
 use model::{ExperimentPlan, ExperimentRecord, VerdictState};
 
-/// Columns of a row that are left out where there is no room, the first ones first: verb, mean, CPU, p99, interval, limiter,
-/// prediction.
-const LEFT_OUT: [usize; 7] = [2, 6, 8, 7, 5, 10, 11];
+/// Columns of a row that are left out where there is no room, the first ones first: verb, p90, mean, CPU, p50, p99, interval,
+/// limiter, prediction.
+const LEFT_OUT: [usize; 9] = [2, 8, 6, 10, 7, 9, 5, 12, 13];
 /// Columns of text, before the figures.
 const TEXTS: usize = 4;
 /// The same of a step: number, block, variant, load, verb.
@@ -61,8 +61,8 @@ fn figures(record: &ExperimentRecord, style: Style) -> String {
     let verbs_differ = rows.windows(2).any(|pair| pair[0][2] != pair[1][2]);
     let says = |column: usize| match column {
         2 => verbs_differ,
-        5 | 6 | 8 | 10 | 11 => rows.iter().any(|row| row[column] != "-"),
-        9 => rows.iter().any(|row| row[column] != "1"),
+        5..=8 | 10 | 12 | 13 => rows.iter().any(|row| row[column] != "-"),
+        11 => rows.iter().any(|row| row[column] != "1"),
         _ => true,
     };
     let of = |shown: &[usize], gap| {

@@ -113,7 +113,7 @@ pub(crate) fn cores_number(cores: f64) -> String {
     }
 }
 
-/// The CPUs that the server kept busy at each point of a sweep; none when that is not known of any.
+/// The CPUs that the server and its companions kept busy at each point of a sweep; none when that is not known of any.
 pub(crate) fn server_column(curve: &[PointSummary]) -> Option<Vec<String>> {
     let cell = |point: &PointSummary| point.server_cpu_cores.map_or_else(|| "-".to_owned(), cores_number);
     curve.iter().any(|point| point.server_cpu_cores.is_some()).then(|| curve.iter().map(cell).collect())

@@ -9,7 +9,7 @@ use super::verdict::{finding_of, findings, headline, is_bound_by};
 use crate::agents;
 use crate::sums::sum;
 use model::human::{self, count, percent, plural, rate, time};
-use model::{Basis, DISTURBANCE_RULES, Estimate, Load, MixRecord, Quantiles, RunRecord, Verdict};
+use model::{Basis, Bound, DISTURBANCE_RULES, Estimate, Load, MixRecord, Quantiles, RunRecord, Verdict};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -96,23 +96,27 @@ pub fn run(record: &RunRecord, style: &Style) -> String {
 /// A quantile of the response time as far as it may be told: `-` when too few requests are behind it, `>= x` when the
 /// timeout cut it, `<= x` when most of it may be the client's own lateness.
 pub(crate) fn quantile(verdict: &Verdict, key: &str, ns: u64) -> String {
-    match service_quantile(verdict, key, ns) {
-        text if text == "-" || text.starts_with(">=") => text,
-        text if names(verdict, "CL-03", &format!("{key}_at_most_ns")) => format!("<= {text}"),
-        text => text,
-    }
+    shown(verdict, key, ns, quantile_bound(verdict, key))
+}
+
+/// On which side of it the true one is, where only that is known; also of one that is not shown.
+pub(crate) fn quantile_bound(verdict: &Verdict, key: &str) -> Option<Bound> {
+    let is_late = || names(verdict, "CL-03", &format!("{key}_at_most_ns"));
+    service_bound(verdict, key).or_else(|| is_late().then_some(Bound::AtMost))
 }
 
 /// The same of the service time, which begins when the request is sent.
-fn service_quantile(verdict: &Verdict, key: &str, ns: u64) -> String {
-    if names(verdict, "LD-04", &format!("{key}_tail_n")) {
-        "-".to_owned()
-    } else if names(verdict, "ER-05", &format!("{key}_at_least_ns")) {
-        format!(">= {}", time(ns as f64))
-    } else if is_disturbed(verdict) {
-        format!("<= {}", time(ns as f64))
-    } else {
-        time(ns as f64)
+fn service_bound(verdict: &Verdict, key: &str) -> Option<Bound> {
+    match names(verdict, "ER-05", &format!("{key}_at_least_ns")) {
+        true => Some(Bound::AtLeast),
+        false => is_disturbed(verdict).then_some(Bound::AtMost),
+    }
+}
+
+fn shown(verdict: &Verdict, key: &str, ns: u64, bound: Option<Bound>) -> String {
+    match names(verdict, "LD-04", &format!("{key}_tail_n")) {
+        true => "-".to_owned(),
+        false => format!("{}{}", bound.map_or("", Bound::sign), time(ns as f64)),
     }
 }
 
@@ -297,7 +301,7 @@ fn by_column(verdict: &Verdict, columns: &[(&str, &Quantiles)]) -> String {
 fn cell(verdict: &Verdict, row: &str, key: &str, ns: u64) -> String {
     match row {
         "response" => quantile(verdict, key, ns),
-        "service" => service_quantile(verdict, key, ns),
+        "service" => shown(verdict, key, ns, service_bound(verdict, key)),
         _ => time(ns as f64),
     }
 }

@@ -14,7 +14,7 @@ use crate::sums::sum;
 use model::human::{percent, plural, rate, time};
 use model::{Load, Peak, PointSummary, SweepRecord};
 
-/// Head of the column of the CPUs that the server kept busy.
+/// Head of the column of the CPUs that the server and its companions kept busy.
 pub(crate) const SERVER_COLUMN: &str = "server CPUs";
 
 /// The whole result of a sweep: verdict, peak, knee, table, curve, findings with remedies. Ends with a newline.

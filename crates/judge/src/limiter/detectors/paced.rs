@@ -2,8 +2,8 @@
 
 use super::{Detection, Signal, figures};
 use crate::limiter::input::LimiterInput;
-use model::NS_PER_S;
 use model::human::{bytes, percent, time};
+use model::{NS_PER_S, Observed};
 
 /// Bodies that are smaller are sent at once.
 const BODY_MIN: f64 = 32.0 * 1024.0;
@@ -13,6 +13,8 @@ const TIME_MIN_NS: f64 = 100e6;
 const SPREAD: f64 = 1.15;
 /// With busier CPUs it is not a rate that limits.
 const CPUS_BUSY: f64 = 0.7;
+/// A response that is computed for so much of its time is not held back.
+const COMPUTED: f64 = 0.5;
 
 pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
     let Some(cpus) = input.server_cpus() else {
@@ -21,6 +23,10 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
     let service = &input.evidence.latency.service;
     let body = input.evidence.flow.bytes_received as f64 / input.evidence.flow.completed.max(1) as f64;
     let is_even = service.p50_ns > 0 && service.p99_ns as f64 <= SPREAD * service.p50_ns as f64;
+    let cpu_ns = input.evidence.observed.as_ref().and_then(Observed::server_cpu_ns_per_request).unwrap_or(0.0);
+    if cpu_ns >= COMPUTED * service.mean_ns {
+        return Detection::Clear;
+    }
     if body < BODY_MIN || service.mean_ns < TIME_MIN_NS || !is_even || cpus.used >= CPUS_BUSY {
         return Detection::Clear;
     }

@@ -195,8 +195,9 @@ fn a_server_with_room_that_answered_nothing_has_no_time_of_a_response() {
 /// A connection that gets a megabyte a second.
 #[test]
 fn a_rate_that_every_connection_is_held_to_is_paced() {
-    let with = |p99_ns: u64, body: u64| {
+    let with_cpu = |cpu_ns: f64, p99_ns: u64, body: u64| {
         let mut evidence = run();
+        seen(&mut evidence).server.as_mut().expect("seen").cpu_ns_per_request = Some(cpu_ns);
         let service = &mut evidence.latency.service;
         (service.mean_ns, service.p50_ns, service.p99_ns) = (1e9, 1_000_000_000, p99_ns);
         evidence.flow.bytes_received = evidence.flow.completed * body;
@@ -205,11 +206,14 @@ fn a_rate_that_every_connection_is_held_to_is_paced() {
         evidence.service_bins[240..265].fill(100);
         of(&evidence)
     };
+    let with = |p99_ns, body| with_cpu(1e6, p99_ns, body);
     let paced = with(1_010_000_000, 1 << 20);
     assert_eq!(paced.name, "paced", "{paced:#?}");
     assert!(paced.says.contains("limit_rate"), "{}", paced.says);
     assert_eq!(with(1_400_000_000, 1 << 20).name, NOT_SATURATED, "some take much longer");
     assert_eq!(with(1_010_000_000, 500).name, NOT_SATURATED, "a small body is sent at once");
+    // A page of WordPress for one visitor took 113 ms, and as much CPU time of one of two CPUs.
+    assert_eq!(with_cpu(0.9e9, 1_010_000_000, 1 << 20).name, NOT_SATURATED, "it is computed all the time");
 }
 
 /// Starman's master on its pipe was a pool of one that is occupied, Varnish's main thread one that sleeps.

@@ -3,7 +3,7 @@
 use crate::facts::observed;
 use crate::{Check, Outcome, Rule};
 use model::human::{percent, time};
-use model::{Evidence, FindingState, NS_PER_S, Observed, SeriesFigure, SeriesObserved};
+use model::{Evidence, FindingState, NS_PER_S};
 
 /// Methods that change nothing in the server.
 const SAFE: [&str; 4] = ["GET", "HEAD", "OPTIONS", "TRACE"];
@@ -58,31 +58,23 @@ fn check(evidence: &Evidence) -> Outcome {
     Outcome::fired(RULE.id, FindingState::Warning, message, remedy, figures)
 }
 
-/// CPU time of the server for each response between two instants; none when there is too little of it. ns
+/// CPU time of the server and its companions for each response between two instants; none when there is too little of it. ns
 fn work(evidence: &Evidence, from_ns: u64, to_ns: u64) -> Option<f64> {
     let inside = |at_ns: u64| (from_ns..to_ns).contains(&at_ns);
     let observed = observed(evidence)?;
     let mut cpu_s = 0.0;
-    for (i, second) in observed.seconds.iter().enumerate().filter(|(_, second)| inside(second.from_ns)) {
-        cpu_s += cores(observed, i)? * second.length_ns as f64 / NS_PER_S as f64;
+    for second in observed.seconds.iter().filter(|second| inside(second.from_ns)) {
+        cpu_s += second.server_cpu_cores()? * second.length_ns as f64 / NS_PER_S as f64;
     }
     let responses: u64 = evidence.seconds.iter().filter(|s| inside(s.from_ns)).map(|s| s.completed).sum();
     (cpu_s >= CPU_MIN_S && responses > 0).then(|| cpu_s * NS_PER_S as f64 / responses as f64)
-}
-
-/// CPUs that the server kept busy in a second, with the companions that work for it: a table grows behind it.
-fn cores(observed: &Observed, second: usize) -> Option<f64> {
-    let its = |series: &&SeriesObserved| {
-        series.figure == SeriesFigure::CpuCores && !SeriesObserved::NOT_WATCHED.contains(&series.of.as_str())
-    };
-    let told = observed.series.iter().filter(its).filter_map(|series| series.values.get(second).copied().flatten());
-    Some(observed.seconds[second].server_cores?.max(told.map(f64::from).sum()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::{clean_run, finding};
+    use model::ObservedSecond;
 
     /// A POST whose server used `cores(second)`.
     fn posts(cores: impl Fn(usize) -> f64) -> Evidence {
@@ -95,18 +87,14 @@ mod tests {
 
     #[test]
     fn posts_that_get_dearer_behind_the_server_warn() {
-        let mut evidence = posts(|_| 0.1);
-        let observed = evidence.observed.as_mut().expect("it is observed");
-        let of = |of: &str, values: &dyn Fn(usize) -> f32| SeriesObserved {
-            figure: SeriesFigure::CpuCores,
-            of: of.to_owned(),
-            values: (0..observed.seconds.len()).map(|i| Some(values(i))).collect(),
+        let mut evidence = posts(|_| 0.2);
+        let seconds = |evidence: &mut Evidence, set: &dyn Fn(usize, &mut ObservedSecond)| {
+            let observed = evidence.observed.as_mut().expect("it is observed");
+            observed.seconds.iter_mut().enumerate().for_each(|(i, second)| set(i, second));
         };
-        let series = [of("server: nginx", &|_| 0.1), of(SeriesObserved::OTHERS, &|i| i as f32)];
-        let with_database = series.iter().cloned().chain([of("db: mariadbd", &|i| 0.3 + 0.02 * i as f32)]).collect();
-        observed.series = series.into();
+        seconds(&mut evidence, &|i, second| second.machine_cores = Some(i as f64));
         assert_eq!(check(&evidence), Outcome::Pass, "what others do is theirs");
-        evidence.observed.as_mut().expect("it is observed").series = with_database;
+        seconds(&mut evidence, &|i, second| second.companions_cores = Some(0.3 + 0.02 * i as f64));
         assert_eq!(finding(check(&evidence)).state, FindingState::Warning);
     }
 

@@ -7,7 +7,9 @@ use crate::text::{list, round_up};
 use crate::{Check, Outcome, Rule};
 use evidence::{SampleBearing, sample_bearing};
 use model::human::{count, percent, plural, time};
-use model::{Basis, Evidence, Finding, FindingState, NS_PER_S, Stop, SweepEvidence};
+use model::{
+    Basis, Evidence, Finding, FindingState, NS_PER_S, QUANTILE_TAIL_MIN, Stop, SweepEvidence, is_quantile_known,
+};
 use stats::BATCHES_MIN;
 
 const INVALID_NS: u64 = 5 * NS_PER_S;
@@ -16,8 +18,6 @@ const ADVISED_NS: u64 = 30 * NS_PER_S;
 const ROUNDS_MIN: f64 = BATCHES_MIN as f64;
 /// Half of the interval, relative to the rate, from which on not even its first digit is known.
 const HALF_MAX: f64 = 0.5;
-/// Requests that must lie beyond a quantile for it to be printed.
-const TAIL_MIN: f64 = 100.0;
 
 pub(crate) const RULE: Rule = Rule {
     id: "LD-04",
@@ -155,9 +155,8 @@ fn check_sweep(sweep: &SweepEvidence) -> Outcome {
 
 /// Quantiles with too few requests beyond them: name, key, requests beyond.
 fn withheld(n: u64) -> Vec<(&'static str, &'static str, f64)> {
-    let tails = PRINTED.iter().map(|(name, key, q)| (*name, *key, n as f64 * (1.0 - q)));
-    // Half a request of slack: n(1 - q) is not exact in floating point.
-    tails.filter(|(_, _, tail)| tail + 0.5 < TAIL_MIN).collect()
+    let few = PRINTED.iter().filter(|(_, _, q)| !is_quantile_known(n as f64, *q));
+    few.map(|(name, key, q)| (*name, *key, n as f64 * (1.0 - q))).collect()
 }
 
 /// What is to be said of so long a window.
@@ -186,7 +185,7 @@ fn remedy(evidence: &Evidence, time_s: f64, quantile: Option<&str>) -> String {
     let n = evidence.latency.response.n as f64;
     let per_s = if seconds > 0.0 { n / seconds } else { 0.0 };
     let wanted = PRINTED.iter().find(|(name, ..)| Some(*name) == quantile);
-    let requests = wanted.map_or(0.0, |(_, _, q)| TAIL_MIN / (1.0 - q)).round();
+    let requests = wanted.map_or(0.0, |(_, _, q)| QUANTILE_TAIL_MIN / (1.0 - q)).round();
     let quantile_s = if per_s > 0.0 { requests / per_s } else { 0.0 };
     let share = f64::from(evidence.iterations.max(1));
     if let Stop::Count { .. } = evidence.plan.stop {

@@ -5,8 +5,8 @@ use super::Real;
 pub(super) static ALL: &[Real] = &[
     Real {
         rules: &["NE-01"],
-        fault: "nginx with accept backlog 8, 256 connections",
-        faulty: "measure run --serve 'nginx backlog=8' -d 3s --warmup 0s -c 256 --no-keepalive --timeout 3s",
+        fault: "nginx with accept backlog 1, 256 connections",
+        faulty: "measure run --serve 'nginx backlog=1' -d 3s --warmup 0s -c 256 --no-keepalive --timeout 3s",
         clean: "measure run --serve nginx -d 3s --warmup 0s -c 256 --no-keepalive --timeout 3s",
     },
     Real {
@@ -25,9 +25,10 @@ pub(super) static ALL: &[Real] = &[
     },
     Real {
         rules: &["NE-04"],
-        fault: "accept backlog 8, 256 connections, SYN retries after 1 s",
-        faulty: "target --backlog 8; load 3s / -c 256 --no-keepalive --timeout 3s",
-        clean: "target; load 3s / -c 256 --no-keepalive --timeout 3s",
+        fault: "accept backlog 1, 256 connections, SYN retries after 1 s",
+        // Answers of 20 ms keep the queue full, however slowly the client opens its connections.
+        faulty: "target --backlog 1; load 3s '/sleep?time=20ms' -c 256 --no-keepalive --timeout 3s",
+        clean: "target; load 3s '/sleep?time=20ms' -c 256 --no-keepalive --timeout 3s",
     },
     Real {
         rules: &["NE-05"],

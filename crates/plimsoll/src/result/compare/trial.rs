@@ -63,13 +63,13 @@ fn value(metric: CompareMetric, builder: &EvidenceBuilder, evidence: &Evidence) 
     match metric {
         CompareMetric::ServerCpuNsPerRequest => {
             let completed = (evidence.flow.completed > 0).then_some(evidence.flow.completed as f64)?;
-            Some(cpus(evidence.observed.as_ref()?)? * evidence.measured_ns as f64 / completed)
+            Some(evidence.observed.as_ref()?.server_cpu_cores()? * evidence.measured_ns as f64 / completed)
         }
         CompareMetric::GoodputPerS => Some(builder.goodput().value),
         CompareMetric::ResponseP50Ns => quantile(0.5, response.p50_ns),
         CompareMetric::ResponseP90Ns => quantile(0.9, response.p90_ns),
         CompareMetric::ResponseP99Ns => quantile(0.99, response.p99_ns),
-        CompareMetric::ServerRssBytes => rss_bytes(evidence.observed.as_ref()?),
+        CompareMetric::ServerRssBytes => rss_bytes(evidence.observed.as_ref()),
         // One load has none.
         CompareMetric::CapacityPerS => None,
     }
@@ -82,37 +82,16 @@ pub(super) fn stored_value(run: &RunRecord, metric: CompareMetric) -> Option<Est
     let quantile =
         |share: f64, ns: u64| (response.n as f64 * (1.0 - share) >= BEYOND_MIN - 1e-9).then(|| alone(ns as f64));
     match metric {
-        CompareMetric::ServerCpuNsPerRequest => {
-            let server = run.server_cpu_ns_per_request?;
-            let companions: f64 = run
-                .observed
-                .iter()
-                .flat_map(|observed| observed.companions.values())
-                .map(|group| group.cpu_cores)
-                .sum();
-            // The interval is that of the server by itself.
-            if companions > 0.0 {
-                return Some(alone(cpus(run.observed.as_ref()?)? * 1e9 / run.throughput_per_s));
-            }
-            Some(server)
-        }
+        CompareMetric::ServerCpuNsPerRequest => run.server_cpu_ns_per_request,
         CompareMetric::GoodputPerS => Some(run.goodput_per_s),
         CompareMetric::ResponseP50Ns => quantile(0.5, response.p50),
         CompareMetric::ResponseP90Ns => quantile(0.9, response.p90),
         CompareMetric::ResponseP99Ns => quantile(0.99, response.p99),
-        CompareMetric::ServerRssBytes => rss_bytes(run.observed.as_ref()?).map(alone),
+        CompareMetric::ServerRssBytes => rss_bytes(run.observed.as_ref()).map(alone),
         CompareMetric::CapacityPerS => None,
     }
 }
 
-/// CPUs that the server and what is monitored with it keep busy.
-fn cpus(observed: &Observed) -> Option<f64> {
-    let companions: f64 = observed.companions.values().map(|group| group.cpu_cores).sum();
-    Some(observed.server.as_ref()?.cpu_cores + companions)
-}
-
-/// Their resident memory, each at its largest.
-fn rss_bytes(observed: &Observed) -> Option<f64> {
-    let companions = observed.companions.values().map(|group| group.rss_bytes_max);
-    Some(companions.fold(observed.server.as_ref()?.rss_bytes_max, u64::saturating_add) as f64)
+fn rss_bytes(observed: Option<&Observed>) -> Option<f64> {
+    Some(observed?.server_rss_bytes_max()? as f64)
 }

@@ -10,7 +10,6 @@ use anyhow::{Context, Result, ensure};
 use model::ExperimentRecord;
 use toml::{Table, Value};
 
-use crate::machine;
 use xtask::workspace;
 
 /// Exit codes with a result: 0, a goal that was not met, not valid, inconclusive.
@@ -67,7 +66,7 @@ pub fn run(options: Options) -> Result<()> {
     print!("{}", page::table(&record));
     layers::table(&record).iter().for_each(|layers| print!("\n{layers}"));
     if options.write_docs {
-        workspace::write(page.path, &page::render(&page, &machine(), &record))?;
+        workspace::write(page.path, &page::render(&page, &record))?;
     }
     Ok(())
 }

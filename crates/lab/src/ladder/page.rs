@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use model::human::{rate, time};
-use model::{ExperimentRecord, ExperimentRow, MetricRecord, RowQuantiles, VerdictState};
+use model::{Environment, ExperimentRecord, ExperimentRow, MetricRecord, RowQuantiles, VerdictState};
 
 use super::layers;
 
@@ -126,12 +126,14 @@ const PUBLISHED: [Published; 9] = [
 ];
 
 /// The page.
-pub(super) fn render(page: &Page, machine: &str, record: &ExperimentRecord) -> String {
+pub(super) fn render(page: &Page, record: &ExperimentRecord) -> String {
     let Page { title, introduction, .. } = page;
     let (blocks, table) = (record.plan.repetitions, table(record));
+    let Environment { cpus, cpu_model, kernel, .. } = &record.environment;
     let date = record.started.split('T').next().unwrap_or_default();
-    let mut text =
-        format!("# {title}\n\n{introduction}\nMeasured on {date} on {machine}, {blocks} blocks.\n\n{table}\n{LEGEND}");
+    let mut text = format!(
+        "# {title}\n\n{introduction}\nMeasured on {date} on {cpus} CPUs ({cpu_model}) with {kernel}, {blocks} blocks.\n\n{table}\n{LEGEND}"
+    );
     if let Some(layers) = layers::table(record) {
         let _ = write!(text, "\n## Where the time of a response goes\n\n{layers}\n{}", layers::LEGEND);
     }
@@ -314,7 +316,12 @@ mod tests {
             rows,
             steps: Vec::new(),
             plan,
-            environment: Default::default(),
+            environment: Environment {
+                cpus: 2,
+                cpu_model: "a model".into(),
+                kernel: "Linux".into(),
+                ..Environment::default()
+            },
             started: "2026-11-28T03:41:00Z".into(),
             interrupted: false,
         }
@@ -322,10 +329,10 @@ mod tests {
 
     #[test]
     fn a_page_has_what_is_known_and_nothing_else() {
-        let text = render(&TABLES, "a machine", &record(vec![row()]));
+        let text = render(&TABLES, &record(vec![row()]));
         assert!(
             text.starts_with("# Tables of WordPress, measured\n")
-                && text.contains("Measured on 2026-11-28 on a machine, 6 blocks."),
+                && text.contains("Measured on 2026-11-28 on 2 CPUs (a model) with Linux, 6 blocks."),
             "{text}"
         );
         assert!(
@@ -340,7 +347,7 @@ mod tests {
         );
         let ns_per_response = Estimate { value: 2e7, low: None, high: None, n: 1 };
         let layers = vec![Layer { program: Some("php-fpm".into()), ns_per_response }];
-        let text = render(&LADDER, "a machine", &record(vec![ExperimentRow { layers, ..row() }]));
+        let text = render(&LADDER, &record(vec![ExperimentRow { layers, ..row() }]));
         assert!(text.contains("## Where the time of a response goes\n") && text.contains("| 20.0 ms |"), "{text}");
         assert!(text.contains("## Published numbers\n"), "{text}");
     }

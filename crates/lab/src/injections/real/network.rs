@@ -26,9 +26,8 @@ pub(super) static ALL: &[Real] = &[
     Real {
         rules: &["NE-04"],
         fault: "accept backlog 1, 256 connections, SYN retries after 1 s",
-        // Answers of 20 ms keep the queue full, however slowly the client opens its connections.
-        faulty: "target --backlog 1; load 3s '/sleep?time=20ms' -c 256 --no-keepalive --timeout 3s",
-        clean: "target; load 3s '/sleep?time=20ms' -c 256 --no-keepalive --timeout 3s",
+        faulty: "target --backlog 1; load 3s / -c 256 --no-keepalive --timeout 3s",
+        clean: "target; load 3s / -c 256 --no-keepalive --timeout 3s",
     },
     Real {
         rules: &["NE-05"],

@@ -9,13 +9,13 @@ use crate::exit::CommandError;
 use crate::output::printer;
 use crate::profiling::{ENDED_BEFORE, Sampled, UNREADABLE, at_peak, keep as keep_profile, no_profile, samples};
 use crate::store::experiment::{is_experiment, recovered};
-use crate::store::stored::{Record, Stored, open_stored};
+use crate::store::stored::{Record, Stored, below, open_stored};
 use crate::store::{EVENTS, HISTOGRAMS, POINTS, PROFILED, RESULT};
 use evidence::{Events, EvidenceBuilder};
 use model::{CompareLoad, Event, Load, Measurement, Redacted, SessionEvent, TrialMade};
 use report::record::{ARMS_FOLDER, sweeps_record};
 use std::io::{self, BufRead, BufReader};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 /// The record of the measurement in `directory`, made of its events.
 ///
@@ -148,12 +148,9 @@ impl<'a> Replay<'a> {
     }
 
     /// A load of a directory of its own; none if it had not begun.
-    fn load_below(&self, below: &str) -> Result<Option<EvidenceBuilder>, CommandError> {
-        // A directory may come from anywhere: nothing outside it is read.
-        if !Path::new(below).components().all(|part| matches!(part, Component::Normal(_))) {
-            return Err(CommandError::usage(format!("{}: its events name {below:?}", self.directory.display())));
-        }
-        load_in(&self.directory.join(below))
+    fn load_below(&self, name: &str) -> Result<Option<EvidenceBuilder>, CommandError> {
+        let wrong = || CommandError::usage(format!("{}: its events name {name:?}", self.directory.display()));
+        load_in(&below(self.directory, name).ok_or_else(wrong)?)
     }
 
     /// Takes in the load that a sweep or a search was ended in before another was complete, as ^C would.

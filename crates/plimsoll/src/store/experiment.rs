@@ -2,7 +2,7 @@
 //!
 //! A line is on the disk before the next step begins. Steps lie in directories of their own, which are never used twice.
 
-use super::stored::{Record, Stored, stored_bytes, stored_text};
+use super::stored::{Record, Stored, below, stored_bytes, stored_text};
 use super::{EXPERIMENT_FILE, PLAN, RESULT, STEPS_LOG, claim, create, is_claimed, private};
 use crate::exit::CommandError;
 use input::ReadError;
@@ -14,7 +14,7 @@ use report::record::experiment_record;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 /// Largest plan, and largest list of steps: a thousand steps take a hundredth of it.
 const FILE_MAX_BYTES: u64 = 64 << 20;
@@ -204,9 +204,7 @@ fn record(
 fn response_times<'a>(steps: impl Iterator<Item = &'a &'a StepRecord>, directory: &Path) -> Option<RowQuantiles> {
     let mut all = MergedHistogram::default();
     for step in steps {
-        // The list of steps may come from anywhere, and name what lies elsewhere.
-        let is_below = Path::new(&step.directory).components().all(|part| matches!(part, Component::Normal(_)));
-        let stored = Stored::read(&directory.join(is_below.then_some(&step.directory)?)).ok()?;
+        let stored = Stored::read(&below(directory, &step.directory)?).ok()?;
         all.add(&stored.distributions()?.response);
     }
     (!all.is_empty()).then(|| RowQuantiles::of(&all))

@@ -11,7 +11,7 @@ use rustix::fs::OFlags;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, ErrorKind};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// Largest result: one of a week has half of it.
 const RESULT_MAX_BYTES: u64 = 1 << 30;
@@ -48,6 +48,12 @@ impl Stored {
             }
         }
     }
+}
+
+/// The path of what a list in `directory` names; none of what lies elsewhere, as the list may come from anywhere.
+pub(crate) fn below(directory: &Path, name: &str) -> Option<PathBuf> {
+    let is_below = Path::new(name).components().all(|part| matches!(part, Component::Normal(_)));
+    is_below.then(|| directory.join(name))
 }
 
 /// Opens a file of a result, which may come from anywhere: a device has no end, and a pipe may have no writer.

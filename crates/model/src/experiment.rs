@@ -179,6 +179,9 @@ pub struct ExperimentRow {
     pub verb: String,
     /// Worst state of its steps; null when none has a result.
     pub verdict: Option<VerdictState>,
+    /// Rules that made any of its steps less than valid, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<String>,
     /// Numbers of its steps that have a result.
     pub steps: Vec<u64>,
     /// Steps without a result.

@@ -1,6 +1,9 @@
 //! Figures as people read them: three digits, the natural unit, separators. The way back is in [`crate::Duration`] and
 //! its like.
 
+/// From this ratio on a factor is told in the place of a percentage.
+const FACTOR_MIN: f64 = 3.0;
+
 /// A length of time in its natural unit: `999 ns`, `1.23 ms`, `30.0 s`, `5 min 3 s`, `5 h 57 min`. `ns` is in nanoseconds.
 #[must_use]
 pub fn time(ns: f64) -> String {
@@ -101,6 +104,13 @@ pub fn percent(share: f64) -> String {
 #[must_use]
 pub fn percent_exact(share: f64) -> String {
     if !(0.0995..0.995).contains(&share) { percent(share) } else { format!("{:.1} %", share * 100.0) }
+}
+
+/// A ratio that no percentage tells well, three or more: `184 times`.
+#[must_use]
+pub fn factor(ratio: f64) -> Option<String> {
+    let shown = if ratio < 999.5 { digits(ratio) } else { count(ratio.round() as u64) };
+    (ratio >= FACTOR_MIN).then(|| format!("{shown} times"))
 }
 
 /// Three significant digits for values below 1000.

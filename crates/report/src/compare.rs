@@ -2,11 +2,12 @@
 
 use crate::Named;
 use crate::agents;
+use crate::changes::{interval, range_words, signed};
 use crate::record::AnyRecord;
 use crate::sums::sum;
 use crate::terminal::profile::changed_most;
 use crate::terminal::verdict::state_word;
-use model::human::{bytes, count, percent, percent_exact, plural, rate, time};
+use model::human::{bytes, count, factor, percent, plural, rate, time};
 use model::{
     ArmProfile, BlockRecord, Call, CompareEnd, CompareLoad, CompareMetric, CompareRecord, CompareSettings, Duet,
     DuetSet, Estimate, FailIfState, FloorRecord, MetricRecord, ProcessRole, Profiled, VerdictState,
@@ -91,10 +92,31 @@ fn is_change(record: &CompareRecord, metric: &MetricRecord) -> bool {
 /// What a variant does, with the range: `uses 12 % more server CPU per request than 'a' (between 10.1 and 14.2 %)`.
 fn does(record: &CompareRecord, metric: &MetricRecord, baseline: &str) -> String {
     let ratio = &metric.ratio;
-    let change = ratio.value - 1.0;
+    let what = match factor(ratio.value) {
+        Some(times) => format!("{} of", multiple(metric.metric, &times)),
+        None => format!("{} than", difference(metric.metric, ratio.value - 1.0)),
+    };
+    let because = metric.bound.as_ref().map_or_else(String::new, |bound| format!(", as {bound}"));
+    let range = range_words(ratio).map_or_else(String::new, |range| format!(" ({range}{because})"));
+    format!("{what} {baseline}{}{range}", at(record, metric))
+}
+
+fn multiple(metric: CompareMetric, times: &str) -> String {
+    match metric {
+        CompareMetric::ServerCpuNsPerRequest => format!("uses {times} the server CPU per request"),
+        CompareMetric::GoodputPerS => format!("gives {times} the good responses per second"),
+        CompareMetric::ResponseP50Ns | CompareMetric::ResponseP90Ns | CompareMetric::ResponseP99Ns => {
+            format!("takes {times} the {} of the response time", metric.short())
+        }
+        CompareMetric::ServerRssBytes => format!("takes {times} the memory"),
+        CompareMetric::CapacityPerS => format!("meets the goal up to {times} the rate"),
+    }
+}
+
+fn difference(metric: CompareMetric, change: f64) -> String {
     let size = percent(change.abs());
     let is_more = change >= 0.0;
-    let what = match metric.metric {
+    match metric {
         CompareMetric::ServerCpuNsPerRequest => {
             format!("uses {size} {} server CPU per request", if is_more { "more" } else { "less" })
         }
@@ -102,7 +124,7 @@ fn does(record: &CompareRecord, metric: &MetricRecord, baseline: &str) -> String
             format!("gives {size} {} good responses per second", if is_more { "more" } else { "fewer" })
         }
         CompareMetric::ResponseP50Ns | CompareMetric::ResponseP90Ns | CompareMetric::ResponseP99Ns => {
-            let quantile = metric.metric.short();
+            let quantile = metric.short();
             format!("answers {size} {} ({quantile} of the response time)", if is_more { "slower" } else { "faster" })
         }
         CompareMetric::ServerRssBytes => {
@@ -111,10 +133,7 @@ fn does(record: &CompareRecord, metric: &MetricRecord, baseline: &str) -> String
         CompareMetric::CapacityPerS => {
             format!("meets the goal up to a rate {size} {}", if is_more { "higher" } else { "lower" })
         }
-    };
-    let because = metric.bound.as_ref().map_or_else(String::new, |bound| format!(", as {bound}"));
-    let range = range_words(ratio).map_or_else(String::new, |range| format!(" ({range}{because})"));
-    format!("{what} than {baseline}{}{range}", at(record, metric))
+    }
 }
 
 /// Under which load, for people who have not read of the design.
@@ -128,28 +147,6 @@ fn at(record: &CompareRecord, metric: &MetricRecord) -> String {
         CompareLoad::Saturated => " under full load".to_owned(),
         CompareLoad::Canary | CompareLoad::Capacity | CompareLoad::Stored => String::new(),
     }
-}
-
-/// Between which changes: `between 10.1 and 14.2 %`, `between 2.0 % less and 5.0 % more`, of a bound `at least 10.1 %
-/// more`.
-fn range_words(ratio: &Estimate) -> Option<String> {
-    let sized = |change: f64| percent_exact(change.abs());
-    let (low, high) = match (ratio.low, ratio.high) {
-        (Some(low), Some(high)) => (low - 1.0, high - 1.0),
-        (None, None) => return None,
-        (Some(end), None) | (None, Some(end)) => {
-            let side = match (ratio.low.is_some(), end >= 1.0) {
-                (true, true) | (false, false) => "at least",
-                (true, false) | (false, true) => "at most",
-            };
-            return Some(format!("{side} {} {}", sized(end - 1.0), if end >= 1.0 { "more" } else { "less" }));
-        }
-    };
-    if low >= 0.0 || high <= 0.0 {
-        let (least, most) = if low >= 0.0 { (low, high) } else { (high, low) };
-        return Some(format!("between {} and {}", sized(least).trim_end_matches(" %"), sized(most)));
-    }
-    Some(format!("between {} less and {} more", sized(low), sized(high)))
 }
 
 fn cannot_tell(record: &CompareRecord, metric: &MetricRecord, variant: &str, baseline: &str) -> String {
@@ -418,35 +415,6 @@ fn metric_row(metric: &MetricRecord, several: bool) -> Vec<String> {
     ]
 }
 
-/// `+10.1 to +14.2 %`, of a bound `>= +10.1 %`; none without an interval.
-pub(crate) fn interval(ratio: &Estimate) -> Option<String> {
-    let end = |ratio: f64| signed_exact(ratio - 1.0);
-    match (ratio.low, ratio.high) {
-        (Some(low), Some(high)) => Some(format!("{} to {}", end(low).trim_end_matches(" %"), end(high))),
-        (Some(low), None) => Some(format!(">= {}", end(low))),
-        (None, Some(high)) => Some(format!("<= {}", end(high))),
-        (None, None) => None,
-    }
-}
-
-/// A change: `+1.2 %`, `-0.50 %`.
-pub(crate) fn signed(change: f64) -> String {
-    with_sign(change, &percent(change.abs()))
-}
-
-/// The same, above a tenth with one digit after the point.
-fn signed_exact(change: f64) -> String {
-    with_sign(change, &percent_exact(change.abs()))
-}
-
-fn with_sign(change: f64, size: &str) -> String {
-    match size {
-        "0 %" => size.to_owned(),
-        size if change < 0.0 => format!("-{size}"),
-        size => format!("+{size}"),
-    }
-}
-
 /// A value of a quantity in its unit.
 pub(crate) fn value(metric: CompareMetric, value: f64) -> String {
     match metric {
@@ -527,28 +495,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn changes_have_a_sign_and_ranges_are_words() {
-        assert_eq!([signed(0.123), signed(-0.005), signed(0.0)], ["+12 %", "-0.50 %", "0 %"]);
-        let ratio = |low, high| Estimate { value: 1.0, low: Some(low), high: Some(high), n: 6 };
-        assert_eq!(range_words(&ratio(1.10, 1.14)).as_deref(), Some("between 10.0 and 14.0 %"));
-        assert_eq!(range_words(&ratio(0.86, 0.90)).as_deref(), Some("between 10.0 and 14.0 %"));
-        assert_eq!(range_words(&ratio(0.98, 1.05)).as_deref(), Some("between 2.0 % less and 5.0 % more"));
-        assert_eq!(interval(&ratio(0.98, 1.05)).as_deref(), Some("-2.0 to +5.0 %"));
-    }
-
-    #[test]
-    fn a_bound_is_told_by_the_end_that_is_known() {
-        let ratio = |low, high| Estimate { value: 1.0, low, high, n: 6 };
-        for (low, high, words, short) in [
-            (Some(1.1), None, "at least 10.0 % more", ">= +10.0 %"),
-            (Some(0.9), None, "at most 10.0 % less", ">= -10.0 %"),
-            (None, Some(1.1), "at most 10.0 % more", "<= +10.0 %"),
-            (None, Some(0.9), "at least 10.0 % less", "<= -10.0 %"),
-        ] {
-            let ratio = ratio(low, high);
-            assert_eq!(range_words(&ratio).as_deref(), Some(words));
-            assert_eq!(interval(&ratio).as_deref(), Some(short));
-        }
-        assert_eq!((range_words(&ratio(None, None)), interval(&ratio(None, None))), (None, None));
+    fn a_large_change_is_a_multiple_in_a_sentence() {
+        let gives = |times| multiple(CompareMetric::GoodputPerS, times);
+        assert_eq!(gives("184 times"), "gives 184 times the good responses per second");
     }
 }

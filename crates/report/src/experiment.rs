@@ -1,15 +1,15 @@
 //! An experiment in words and rows: for the terminal, the page, Markdown and CSV.
 
 use crate::Named;
-use crate::compare::signed;
+use crate::changes::{interval as interval_of_change, signed};
 use crate::figures::sign;
 use crate::record::AnyRecord;
 use crate::sums::sum;
 use crate::terminal::verdict::state_word;
 use model::human::{count, plural, rate, time};
 use model::{
-    Bound, Estimate, ExperimentPlan, ExperimentRecord, ExperimentRow, PlannedStep, PredictedRow, RowQuantiles,
-    StepCapacity, StepRecord, StepResult, VerdictState,
+    Bound, Estimate, ExperimentPlan, ExperimentRecord, ExperimentRow, MetricRecord, PlannedStep, PredictedRow,
+    RowQuantiles, StepCapacity, StepRecord, StepResult, VerdictState,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,16 +19,16 @@ pub(crate) const HEADER: [&str; 14] = [
     "load",
     "verb",
     "verdict",
+    "limiter",
     "goodput",
     "interval",
+    "predicted",
     "mean response",
     "p50",
     "p90",
     "p99",
     "CPU per request",
     "n",
-    "limiter",
-    "predicted",
 ];
 /// First columns of [`layers`]; the programs follow, and then [`LEFT`].
 const HEADER_OF_LAYERS: [&str; TEXTS_OF_LAYERS + 1] = ["variant", "load", "mean response"];
@@ -36,10 +36,47 @@ const HEADER_OF_LAYERS: [&str; TEXTS_OF_LAYERS + 1] = ["variant", "load", "mean 
 pub(crate) const TEXTS_OF_LAYERS: usize = 2;
 /// What no program used CPU time for: queues, slow answers from elsewhere, network, client.
 const LEFT: &str = "waiting, network, client";
+const NO_RESULT: &str = "no result";
 /// Columns of [`step_row`].
 pub(crate) const STEP_HEADER: [&str; 8] = ["step", "block", "variant", "load", "verb", "verdict", "goodput", "took"];
 /// Columns of [`plan_row`].
 pub(crate) const PLAN_HEADER: [&str; 6] = ["step", "block", "variant", "load", "verb", "duration"];
+
+/// A table of rows: its columns that say something, those of text first.
+pub(crate) struct Columns {
+    pub(crate) header: Vec<&'static str>,
+    pub(crate) rows: Vec<Vec<String>>,
+    /// Columns of text.
+    pub(crate) texts: usize,
+}
+
+impl Columns {
+    /// All that say something of `rows`, which are those of [`row`].
+    pub(crate) fn of(rows: &[Vec<String>]) -> Self {
+        let differ = |column: usize| rows.windows(2).any(|pair| pair[0][column] != pair[1][column]);
+        let says = |column: usize| match HEADER[column] {
+            "variant" | "load" | "verdict" | "goodput" => true,
+            "verb" => differ(column),
+            "n" => rows.iter().any(|row| row[column] != "1"),
+            _ => rows.iter().any(|row| row[column] != "-"),
+        };
+        let shown: Vec<usize> = (0..HEADER.len()).filter(|column| says(*column)).collect();
+        let cells = |row: &Vec<String>| shown.iter().map(|column| row[*column].clone()).collect();
+        let header: Vec<&str> = shown.iter().map(|column| HEADER[*column]).collect();
+        let texts = header.iter().take_while(|name| **name != "goodput").count();
+        Self { rows: rows.iter().map(cells).collect(), header, texts }
+    }
+
+    /// The same without the columns `left_out`.
+    pub(crate) fn without(&self, left_out: &[&str]) -> Self {
+        let is_shown = |i: &usize| !left_out.contains(&self.header[*i]);
+        let shown: Vec<usize> = (0..self.header.len()).filter(is_shown).collect();
+        let cells = |row: &Vec<String>| shown.iter().map(|i| row[*i].clone()).collect();
+        let texts = shown.iter().filter(|i| **i < self.texts).count();
+        let header = shown.iter().map(|i| self.header[*i]).collect();
+        Self { header, rows: self.rows.iter().map(cells).collect(), texts }
+    }
+}
 
 /// All rows of an experiment; none of another result.
 pub(crate) fn rows_of(named: Named<'_>) -> Vec<Vec<String>> {
@@ -58,10 +95,12 @@ pub(crate) fn row(row: &ExperimentRow) -> Vec<String> {
         row.variant.clone(),
         row.load.clone(),
         row.verb.clone(),
-        row.verdict.map_or_else(|| "no result".to_owned(), |state| state_word(state).to_owned()),
+        row.verdict.map_or_else(|| NO_RESULT.to_owned(), |state| verdict(state, &row.rules)),
+        limiter(row),
         row.goodput_per_s
             .map_or_else(none, |goodput| format!("{}{}", sign_of(&row.bounds, "goodput"), rate(goodput.value))),
         interval,
+        row.predicted.as_ref().map_or_else(none, predicted),
         row.response_mean_ns.map_or_else(none, |mean| time(mean.value)),
         quantile(row, "p50", |all| all.p50),
         quantile(row, "p90", |all| all.p90),
@@ -71,8 +110,6 @@ pub(crate) fn row(row: &ExperimentRow) -> Vec<String> {
             0 => row.steps.len().to_string(),
             missing => format!("{} of {}", row.steps.len(), row.steps.len() as u64 + missing),
         },
-        limiter(row),
-        row.predicted.as_ref().map_or_else(none, predicted),
     ]
 }
 
@@ -104,6 +141,12 @@ fn time_between(estimate: &Estimate) -> String {
     let ends = estimate.low.zip(estimate.high);
     let ends = ends.map_or_else(String::new, |(low, high)| format!(" ({} to {})", time(low.max(0.0)), time(high)));
     format!("{}{ends}", time(estimate.value))
+}
+
+/// A state with the rules that made it so: `bound (LD-08)`.
+fn verdict(state: VerdictState, rules: &[String]) -> String {
+    let rules = if rules.is_empty() { String::new() } else { format!(" ({})", rules.join(", ")) };
+    format!("{}{rules}", state_word(state))
 }
 
 /// The limiter of most steps, and of how many if others found another.
@@ -177,9 +220,8 @@ pub(crate) fn step_row(planned: &PlannedStep, made: &StepRecord) -> Vec<String> 
     let result = made.result.as_ref();
     let verdict = match result {
         Some(result) if result.interrupted => "interrupted".to_owned(),
-        Some(result) if result.rules.is_empty() => state_word(result.verdict).to_owned(),
-        Some(result) => format!("{} ({})", state_word(result.verdict), result.rules.join(", ")),
-        None => "no result".to_owned(),
+        Some(result) => verdict(result.verdict, &result.rules),
+        None => NO_RESULT.to_owned(),
     };
     let mut row = of_step(planned);
     row.extend([
@@ -208,26 +250,22 @@ fn of_step(planned: &PlannedStep) -> Vec<String> {
     ]
 }
 
-/// What the comparisons among the steps have found: `step 3, new against old: new: goodput, saturation
-/// +12 % (+10.0 to +14.0 %), better`.
-pub(crate) fn effects(record: &ExperimentRecord) -> Vec<String> {
+/// What the comparisons among the steps have found, a line for each change: `new: goodput, saturation +12 % (+10.0 to
+/// +14.0 %), better (step 3, new against old)`.
+pub fn effects(record: &ExperimentRecord) -> Vec<String> {
     let of_step = |(planned, step): (&PlannedStep, &StepRecord)| {
-        let effects = step.result.iter().flat_map(|result| &result.effects);
-        let words = effects.map(|effect| {
-            let range = crate::compare::interval(&effect.ratio).map_or_else(String::new, |range| format!(" ({range})"));
-            format!(
-                "{}: {}, {} {}{range}, {}",
-                effect.arm,
-                effect.metric.words(),
-                effect.load.words(),
-                signed(effect.ratio.value - 1.0),
-                effect.call.words()
-            )
-        });
-        let words: Vec<String> = words.collect();
-        (!words.is_empty()).then(|| format!("step {}, {}: {}", planned.number, planned.variant, words.join("; ")))
+        let of = format!("step {}, {}", planned.number, planned.variant);
+        let effects = step.result.iter().flat_map(|result| result.effects.clone());
+        effects.map(move |effect| format!("{} ({of})", change(&effect))).collect::<Vec<_>>()
     };
-    made(record).filter_map(of_step).collect()
+    made(record).flat_map(of_step).collect()
+}
+
+fn change(effect: &MetricRecord) -> String {
+    let MetricRecord { arm, metric, load, ratio, call, .. } = effect;
+    let range = interval_of_change(ratio).map_or_else(String::new, |range| format!(" ({range})"));
+    let (metric, load, call) = (metric.words(), load.words(), call.words());
+    format!("{arm}: {metric}, {load} {}{range}, {call}", signed(ratio.value - 1.0))
 }
 
 /// Steps that were made, with their plan.
@@ -274,6 +312,12 @@ pub(crate) fn size(plan: &ExperimentPlan) -> String {
         plural(loads.len() as u64, "load"),
         plan.seed
     )
+}
+
+/// How long the steps took that were made; none where none was finished.
+pub(crate) fn took(record: &ExperimentRecord) -> Option<String> {
+    let took_ns = sum(record.steps.iter().filter_map(|step| step.took_ns));
+    (took_ns > 0).then(|| time(took_ns as f64))
 }
 
 /// How long a plan takes, with its limit.

@@ -8,8 +8,9 @@
 mod agents;
 mod arms;
 mod capacity;
+mod changes;
 mod compare;
-mod experiment;
+pub mod experiment;
 mod exposition;
 pub mod factors;
 pub mod figures;
@@ -43,7 +44,7 @@ pub use junit::junit;
 pub use paper::{Figure, latex, overhead, svg_figures};
 use record::AnyRecord;
 pub use summary::summary;
-pub use table::{csv, markdown};
+pub use table::{csv, experiment_rows, markdown};
 
 /// A result and what it is called among others.
 #[derive(Clone, Copy, Debug)]

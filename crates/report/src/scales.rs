@@ -5,11 +5,11 @@ use model::human;
 /// Labels an axis has room for on a narrow screen.
 const TICKS_MAX: usize = 7;
 
-/// Round times between two ends, or hardly outside of them; few enough for an axis. ns
-pub(crate) fn time_ticks(low_ns: f64, high_ns: f64) -> Vec<f64> {
+/// Round values between two ends, or hardly outside of them; few enough for an axis.
+pub(crate) fn round_ticks(low: f64, high: f64) -> Vec<f64> {
     let steps: [&[f64]; 3] = [&[1.0, 1.5, 2.0, 3.0, 5.0, 7.0], &[1.0, 2.0, 5.0], &[1.0, 3.0]];
-    let mut choices = steps.into_iter().map(|steps| decades(low_ns, high_ns, steps));
-    choices.find(|ticks| ticks.len() <= TICKS_MAX).unwrap_or_else(|| decades(low_ns, high_ns, &[1.0]))
+    let mut choices = steps.into_iter().map(|steps| decades(low, high, steps));
+    choices.find(|ticks| ticks.len() <= TICKS_MAX).unwrap_or_else(|| decades(low, high, &[1.0]))
 }
 
 /// Loads from `low` on, each the same number of doublings from the one before.
@@ -24,13 +24,22 @@ pub(crate) fn load_ticks(low: f64, high: f64) -> Vec<f64> {
 pub(crate) fn short_time(ns: f64) -> String {
     let text = human::time(ns);
     let (number, unit) = text.split_once(' ').unwrap_or((&text, ""));
-    let number = if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number };
-    format!("{number} {unit}")
+    format!("{} {unit}", without_zeros(number))
+}
+
+/// A number without zeros at its end that say nothing.
+fn without_zeros(number: &str) -> &str {
+    if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number }
 }
 
 /// A load in little room.
 pub(crate) fn short_load(load: f64) -> String {
-    if load < 10_000.0 { format!("{}", (load * 10.0).round() / 10.0) } else { human::short(load) }
+    if load < 10_000.0 {
+        return format!("{}", (load * 10.0).round() / 10.0);
+    }
+    let text = human::short(load);
+    let (number, unit) = text.split_at(text.len() - 1);
+    format!("{}{unit}", without_zeros(number))
 }
 
 /// Smallest and largest of the positive values; apart from each other, so that they make an axis.
@@ -59,6 +68,9 @@ mod tests {
         assert_eq!([1e6, 2e4, 5e8, 1e9].map(short_time), ["1 ms", "20 µs", "500 ms", "1 s"]);
         assert_eq!(extremes([0.0, 4.0, 9.0].into_iter()), (4.0, 9.0));
         assert_eq!(extremes([].into_iter()), (1.0, 10.0));
-        assert_eq!([1.0, 2.5, 4096.0, 20_000.0].map(short_load), ["1", "2.5", "4096", "20.0k"]);
+        assert_eq!(
+            [1.0, 2.5, 4096.0, 20_000.0, 12_345.0, 1e6].map(short_load),
+            ["1", "2.5", "4096", "20k", "12.3k", "1M"]
+        );
     }
 }

@@ -13,7 +13,7 @@ use crate::terminal::sweep::{Over, SERVER_COLUMN, before_last, is_peak_bound, lo
 use crate::terminal::verdict::state_word;
 use crate::{shape, visible};
 use model::human::percent;
-use model::{Limiter, Observed, PlannedStep, RunRecord, StepResult, SweepRecord};
+use model::{ExperimentRecord, Limiter, Observed, PlannedStep, RunRecord, StepResult, SweepRecord};
 
 /// Columns of [`row`].
 pub(crate) const RUN_HEADER: [&str; 8] =
@@ -127,13 +127,20 @@ fn comparisons(results: &[Named<'_>]) -> Vec<String> {
 fn experiment_table(named: Named<'_>) -> Option<String> {
     let AnyRecord::Experiment(record) = named.record else { return None };
     let about = format!("{}; {}", experiment::size(&record.plan), experiment::meaning(record));
-    let rows = experiment::rows_of(named);
-    let table = markdown_table(&experiment::HEADER.map(str::to_owned), &rows, 4);
+    let table = experiment_rows(record);
     let layers = experiment::layers(record);
     let layers =
         layers.map(|(header, rows)| format!("\n{}", markdown_table(&header, &rows, experiment::TEXTS_OF_LAYERS)));
     let table = table + &layers.unwrap_or_default();
     Some(format!("### {}\n\n{}\n\n{table}", cell(&record.plan.name), cell(&about)))
+}
+
+/// The rows of an experiment as a table, with the columns that say something of any.
+#[must_use]
+pub fn experiment_rows(record: &ExperimentRecord) -> String {
+    let shown = experiment::Columns::of(&record.rows.iter().map(experiment::row).collect::<Vec<_>>());
+    let header: Vec<String> = shown.header.iter().map(|name| (*name).to_owned()).collect();
+    markdown_table(&header, &shown.rows, shown.texts)
 }
 
 /// What stops the server, as a list; `of` tells several results apart.

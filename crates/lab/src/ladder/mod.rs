@@ -63,7 +63,7 @@ pub fn run(options: Options) -> Result<()> {
         _ => measure(&plimsoll, &options, &output)?,
     }
     let record = read(&path)?;
-    print!("{}", page::table(&record));
+    print!("{}", report::experiment_rows(&record));
     layers::table(&record).iter().for_each(|layers| print!("\n{layers}"));
     if options.write_docs {
         workspace::write(page.path, &page::render(&page, &record))?;

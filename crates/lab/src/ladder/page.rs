@@ -1,10 +1,11 @@
 //! The ladder as a table, and as a page with published numbers beside it.
 
-use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use model::human::{rate, time};
-use model::{Environment, ExperimentRecord, ExperimentRow, MetricRecord, RowQuantiles, VerdictState};
+use model::human::rate;
+use model::{Environment, ExperimentRecord};
+use report::experiment::effects;
+use report::experiment_rows;
 
 use super::layers;
 
@@ -48,15 +49,15 @@ block; blocks are shuffled.
 };
 
 const LEGEND: &str = "\
-- *verdict*: the worst of all blocks, with the [rules](rules.md) that made it so; `2 of 6 blocks` where the others have no
-  result, which then count for nothing.
-- *goodput*: responses per second that met the contract, mean over the blocks, with a 95 % t interval from 6 blocks on; `>=`
-  where the load took CPU time that the server would have used.
+- *verdict*: the worst of all blocks, with the [rules](rules.md) that made it so.
+- *limiter*: that of at least half of the blocks; `-` where there is none.
+- *goodput*, *interval*: responses per second that met the contract, mean over the blocks, with a 95 % t interval from 6 blocks
+  on; `>=` where the load took CPU time that the server would have used.
+- *predicted*: goodput that the limiter of the rung before lets expect, and by how much the measured one is off.
 - *mean response*: of requests, over the blocks; `-` where requests have failed.
 - *p50*, *p90*, *p99*: of the response times of all blocks together; `-` where fewer than 100 are longer.
-- *CPU per response*: CPU time of web server, PHP, database and object cache together.
-- *limiter*: that of most blocks; `-` where it is none in more than half of them.
-- *predicted*: goodput that the limiter of the rung before lets expect, and by how much the measured one is off.
+- *CPU per request*: CPU time of web server, PHP, database and object cache together.
+- *n*: blocks with a result; the others count for nothing.
 ";
 
 /// A number that others have published for a rung, and what is wrong with it.
@@ -128,7 +129,7 @@ const PUBLISHED: [Published; 9] = [
 /// The page.
 pub(super) fn render(page: &Page, record: &ExperimentRecord) -> String {
     let Page { title, introduction, .. } = page;
-    let (blocks, table) = (record.plan.repetitions, table(record));
+    let (blocks, table) = (record.plan.repetitions, experiment_rows(record));
     let Environment { cpus, cpu_model, kernel, .. } = &record.environment;
     let date = record.started.split('T').next().unwrap_or_default();
     let mut text = format!(
@@ -137,7 +138,7 @@ pub(super) fn render(page: &Page, record: &ExperimentRecord) -> String {
     if let Some(layers) = layers::table(record) {
         let _ = write!(text, "\n## Where the time of a response goes\n\n{layers}\n{}", layers::LEGEND);
     }
-    let compared = compared(record);
+    let compared: String = effects(record).iter().map(|effect| format!("- {effect}\n")).collect();
     if !compared.is_empty() {
         let _ = write!(text, "\n## Comparisons\n\n{compared}");
     }
@@ -158,100 +159,10 @@ fn published(all: &[Published], record: &ExperimentRecord) -> String {
     text
 }
 
-/// What comparisons among the steps have found, each change with its interval.
-fn compared(record: &ExperimentRecord) -> String {
-    let effects = record.steps.iter().filter_map(|step| step.result.as_ref()).flat_map(|result| &result.effects);
-    let percent = |ratio: f64| format!("{:+.1} %", 100.0 * (ratio - 1.0));
-    let mut text = String::new();
-    for MetricRecord { arm, metric, load, ratio, call, .. } in effects {
-        let ends = ratio.low.zip(ratio.high);
-        let ends = ends.map_or_else(String::new, |(low, high)| format!(" ({} to {})", percent(low), percent(high)));
-        let (metric, load, call) = (metric.words(), load.words(), call.words());
-        let _ = writeln!(text, "- {arm}: {metric}, {load} {}{ends}, {call}", percent(ratio.value));
-    }
-    text
-}
-
-/// A row for each rung.
-pub(super) fn table(record: &ExperimentRecord) -> String {
-    let mut table =
-        "| rung | load | verdict | goodput | mean response | p50 | p90 | p99 | CPU per response | limiter | predicted |\n"
-            .to_owned();
-    table.push_str("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
-    for row in &record.rows {
-        let cells = [
-            row.variant.clone(),
-            row.load.clone(),
-            verdict(row, record),
-            goodput(row),
-            row.response_mean_ns.map_or_else(|| "-".to_owned(), |mean| time(mean.value)),
-            quantile(row, "p50", |all| all.p50),
-            quantile(row, "p90", |all| all.p90),
-            quantile(row, "p99", |all| all.p99),
-            row.server_cpu_ns_per_request.map_or_else(|| "-".to_owned(), |cpu| time(cpu.value)),
-            limiter(row),
-            predicted(row),
-        ];
-        let _ = writeln!(table, "| {} |", cells.join(" | "));
-    }
-    table
-}
-
-/// The verdict with its rules, and of how many blocks it is where some of them have no result.
-fn verdict(row: &ExperimentRow, record: &ExperimentRecord) -> String {
-    let state = match row.verdict {
-        Some(VerdictState::Valid) => "valid",
-        Some(VerdictState::Bound) => "bound",
-        Some(VerdictState::Invalid) => "invalid",
-        None => return "no result".to_owned(),
-    };
-    let steps = record.steps.iter().filter(|step| row.steps.contains(&step.number));
-    let rules: BTreeSet<&str> =
-        steps.filter_map(|step| step.result.as_ref()).flat_map(|step| &step.rules).map(String::as_str).collect();
-    let rules: Vec<&str> = rules.into_iter().collect();
-    let verdict = if rules.is_empty() { state.to_owned() } else { format!("{state} ({})", rules.join(", ")) };
-    match row.missing {
-        0 => verdict,
-        missing => format!("{verdict}, {} of {} blocks", row.steps.len(), row.steps.len() as u64 + missing),
-    }
-}
-
-/// The limiter of most blocks, and of how many where it is not that of all.
-fn limiter(row: &ExperimentRow) -> String {
-    match &row.limiter {
-        None => "-".to_owned(),
-        Some(name) if row.limiter_steps == row.steps.len() as u64 => name.clone(),
-        Some(name) => format!("{name} ({} of {})", row.limiter_steps, row.steps.len()),
-    }
-}
-
-fn goodput(row: &ExperimentRow) -> String {
-    let Some(goodput) = row.goodput_per_s else { return "-".to_owned() };
-    let interval = goodput.low.zip(goodput.high).filter(|_| row.steps.len() > 1);
-    let interval = interval.map_or_else(String::new, |(low, high)| format!(" ({} to {})", rate(low), rate(high)));
-    format!("{}{}{interval}", sign(row, "goodput"), rate(goodput.value))
-}
-
-/// What stands before a figure that is only a bound.
-fn sign(row: &ExperimentRow, figure: &str) -> &'static str {
-    row.bounds.get(figure).map_or("", |bound| bound.sign())
-}
-
-fn quantile(row: &ExperimentRow, key: &str, of: impl Fn(RowQuantiles) -> Option<u64>) -> String {
-    let known = row.response_ns.and_then(of);
-    known.map_or_else(|| "-".to_owned(), |ns| format!("{}{}", sign(row, key), time(ns as f64)))
-}
-
-fn predicted(row: &ExperimentRow) -> String {
-    let Some(predicted) = &row.predicted else { return "-".to_owned() };
-    let off = predicted.measured_ratio.map_or_else(String::new, |ratio| format!(", {:+.0} %", 100.0 * (ratio - 1.0)));
-    format!("{}{off}", rate(predicted.expected_per_s))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{Estimate, ExperimentPlan, Layer, PredictedRow, Verdict};
+    use model::{Estimate, ExperimentPlan, ExperimentRow, Layer, PredictedRow, RowQuantiles, Verdict, VerdictState};
 
     fn row() -> ExperimentRow {
         let estimate = |value| Some(Estimate { value, low: Some(value - 1.0), high: Some(value + 1.0), n: 6 });
@@ -260,6 +171,7 @@ mod tests {
             load: "16 connections".into(),
             verb: "run".into(),
             verdict: Some(VerdictState::Valid),
+            rules: Vec::new(),
             steps: vec![1, 2],
             missing: 0,
             goodput_per_s: estimate(42.0),
@@ -278,24 +190,6 @@ mod tests {
                 measured_ratio: Some(1.05),
             }),
         }
-    }
-
-    #[test]
-    fn a_prediction_stands_beside_what_was_measured() {
-        let row = row();
-        assert_eq!(goodput(&row), "42.0/s (41.0/s to 43.0/s)");
-        assert_eq!(
-            (quantile(&row, "p90", |all| all.p90).as_str(), predicted(&row).as_str()),
-            ("1.00 ms", "40.0/s, +5 %")
-        );
-    }
-
-    #[test]
-    fn blocks_without_a_result_are_told() {
-        let verdict = |row: &ExperimentRow| verdict(row, &record(Vec::new()));
-        assert_eq!(verdict(&row()), "valid");
-        assert_eq!(verdict(&ExperimentRow { missing: 4, ..row() }), "valid, 2 of 6 blocks");
-        assert_eq!(verdict(&ExperimentRow { verdict: None, steps: vec![], missing: 6, ..row() }), "no result");
     }
 
     fn record(rows: Vec<ExperimentRow>) -> ExperimentRecord {
@@ -337,7 +231,7 @@ mod tests {
         );
         assert!(
             text.contains(
-                "| 2 workers | 16 connections | valid | 42.0/s (41.0/s to 43.0/s) | - | 500 µs | 1.00 ms | - |"
+                "| 2 workers | 16 connections | valid | cpu-limited | 42.0/s | 41.0 to 43.0/s | 40.0/s, +5.0 % | 500 µs |"
             ),
             "{text}"
         );

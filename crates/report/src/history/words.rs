@@ -1,7 +1,7 @@
 //! A history in words and rows: for the terminal and the page.
 
 use crate::terminal::verdict::state_word;
-use model::human::{percent, plural, rate, time};
+use model::human::{factor, percent, plural, rate, time};
 use model::{
     Change, Estimate, HistoryChange, HistoryFigure, HistoryQuantity, HistoryRecord, HistorySeries, VerdictState,
 };
@@ -221,8 +221,11 @@ pub(crate) fn related(figure: &HistoryFigure) -> Option<String> {
     ))
 }
 
-/// A ratio as a change: `+4.1 %`.
+/// A ratio as a change: `+4.1 %`, `4.10 times`.
 pub(crate) fn signed(ratio: f64) -> String {
+    if let Some(times) = factor(ratio) {
+        return times;
+    }
     let change = 100.0 * (ratio - 1.0);
     if change.abs() < 9.95 { format!("{change:+.1} %") } else { format!("{change:+.0} %") }
 }

@@ -1,6 +1,6 @@
 //! Common parts of all charts: style, scales, and the way their data gets into the page.
 
-use crate::scales::{extremes, load_ticks, short_load, short_time, time_ticks};
+use crate::scales::{extremes, load_ticks, round_ticks, short_load, short_time};
 use crate::visible;
 use plotly::common::{Anchor, AxisSide, DashType, Font, Line, Marker, MarkerSymbol, Mode, Orientation};
 use plotly::configuration::{DisplayModeBar, DoubleClick};
@@ -20,6 +20,14 @@ const MARKS: [MarkerSymbol; 5] = [
     MarkerSymbol::TriangleUp,
     MarkerSymbol::TriangleDown,
 ];
+/// [`MARKS`] with nothing inside.
+const OPEN_MARKS: [MarkerSymbol; MARKS.len()] = [
+    MarkerSymbol::CircleOpen,
+    MarkerSymbol::SquareOpen,
+    MarkerSymbol::DiamondOpen,
+    MarkerSymbol::TriangleUpOpen,
+    MarkerSymbol::TriangleDownOpen,
+];
 const DASHES: [DashType; 4] = [DashType::Solid, DashType::Dash, DashType::Dot, DashType::DashDot];
 /// What failed.
 pub(super) const RED: &str = "#d6453d";
@@ -28,6 +36,9 @@ pub(super) const GREY: &str = "#8a8f98";
 
 /// Ratio of the ends of an axis of times at least.
 const TIME_SPAN_MIN: f64 = 4.0;
+
+/// From this ratio of its ends on an axis of rates is logarithmic.
+const RATE_SPAN_MIN: f64 = 20.0;
 
 /// Heights of charts; px.
 const HEIGHT_PX: u32 = 340;
@@ -141,6 +152,11 @@ pub(super) fn nth_mark(i: usize) -> MarkerSymbol {
     MARKS[i % MARKS.len()].clone()
 }
 
+/// The same with nothing inside.
+pub(super) fn nth_open_mark(i: usize) -> MarkerSymbol {
+    OPEN_MARKS[i % OPEN_MARKS.len()].clone()
+}
+
 /// A thin line without marks, for many points; a point says its value as the axis has it.
 pub(super) fn thin(name: &str, colour: &'static str, x: Vec<f64>, y: Vec<f64>) -> Curve {
     Scatter::new(x, y).name(plain(name)).mode(Mode::Lines).line(Line::new().color(colour).width(1.5))
@@ -195,11 +211,35 @@ pub(super) fn time_axis(values_ns: impl Iterator<Item = f64>) -> Axis {
     // What hardly changes is not to look wild.
     let widen = (TIME_SPAN_MIN / (high / low)).max(1.0).sqrt();
     let (low, high) = (low / widen, high * widen);
-    let ticks = time_ticks(low, high);
+    let ticks = round_ticks(low, high);
     let text = ticks.iter().map(|ns| short_time(*ns)).collect();
-    // A little air, so that the outermost marks are whole; the scale wants logarithms.
+    log_axis(low, high).tick_values(ticks).tick_text(text)
+}
+
+/// An axis of rates: from zero, or logarithmic where the largest is many times the smallest.
+pub(super) fn rate_axis(values_per_s: impl Iterator<Item = f64>) -> Axis {
+    let (low, high) = extremes(values_per_s);
+    if high / low < RATE_SPAN_MIN {
+        return from_zero();
+    }
+    let ticks = round_ticks(low, high);
+    let text = ticks.iter().map(|rate| short_load(*rate)).collect();
+    log_axis(low, high).tick_values(ticks).tick_text(text)
+}
+
+/// A logarithmic axis of factors: `1/10`, `1`, `10`.
+pub(super) fn factor_axis(low: f64, high: f64) -> Axis {
+    let ticks = round_ticks(low, high);
+    let text = |ratio: &f64| if *ratio < 1.0 { format!("1/{}", short_load(1.0 / ratio)) } else { short_load(*ratio) };
+    let text = ticks.iter().map(text).collect();
+    log_axis(low, high).tick_values(ticks).tick_text(text)
+}
+
+/// With a little air, so that the outermost marks are whole.
+fn log_axis(low: f64, high: f64) -> Axis {
+    // The scale wants logarithms.
     let range = vec![low.log10() - 0.1, high.log10() + 0.1];
-    Axis::new().type_(AxisType::Log).tick_values(ticks).tick_text(text).range(range).zero_line(false)
+    Axis::new().type_(AxisType::Log).range(range).zero_line(false)
 }
 
 /// A logarithmic axis of loads: each doubling is the same width.

@@ -1,22 +1,24 @@
 //! A comparison as a page: what it says in plain words, the effects with their intervals, and the blocks.
 
 use super::Shown;
-use super::chart::{COLOURS, Chart, GREY, band, chart, layout, line, nth_colour, nth_line, plain, thin};
+use super::chart::{COLOURS, Chart, GREY, band, chart, factor_axis, layout, line, nth_colour, nth_line, plain, thin};
 use super::graph::Graph;
 use super::run::plan;
 use super::view::{
     DifferenceView, Fact, FileView, Measured, ResultView, Table, VerdictView, command, environment, fact, files,
     fingerprint,
 };
+use crate::changes::{interval, signed};
 use crate::compare::{
-    arms, baseline, block_header, block_rows, calls, conditions, cpu_sets, decisive, design, floor, interval, machines,
-    profiles, signed, summary,
+    arms, baseline, block_header, block_rows, calls, conditions, cpu_sets, decisive, design, floor, machines, profiles,
+    summary,
 };
 use crate::paper::forest::{lines, span};
 use crate::paper::overhead;
 use crate::record::PROFILES_FOLDER;
+use crate::scales::extremes;
 use crate::terminal::profile::{CHANGED, changed};
-use model::human::plural;
+use model::human::{factor, plural};
 use model::{ArmProfile, BlockRecord, CompareEnd, CompareRecord, MetricRecord};
 use plotly::Scatter;
 use plotly::common::{DashType, HoverInfo, Line, Marker, Mode};
@@ -128,32 +130,63 @@ fn forest(record: &CompareRecord) -> Option<Chart> {
     let several = record.arms.len() > 2;
     let labels: Vec<String> = drawn.iter().map(|metric| label(metric, several)).collect();
     let places: Vec<f64> = (0..drawn.len()).map(|i| -(i as f64)).collect();
-    let percent = |ratio: f64| 100.0 * (ratio - 1.0);
+    let scale = Scale::of(record);
     let mut traces = Vec::new();
     for (metric, place) in drawn.iter().zip(&places) {
         if let (Some(low), Some(high)) = (metric.ratio.low, metric.ratio.high) {
-            let ends = vec![percent(low), percent(high)];
+            let ends = vec![scale.place(low), scale.place(high)];
             let range = thin("95 % interval", COLOURS[0], ends, vec![*place; 2]).show_legend(false);
             traces.push(range.line(Line::new().color(COLOURS[0]).width(3.0)).hover_info(HoverInfo::Skip));
         }
     }
     let hover: Vec<String> = drawn.iter().zip(&labels).map(|(metric, label)| hover(metric, label)).collect();
-    let x: Vec<f64> = drawn.iter().map(|metric| percent(metric.ratio.value)).collect();
+    let x: Vec<f64> = drawn.iter().map(|metric| scale.place(metric.ratio.value)).collect();
     let points = Scatter::new(x, places.clone()).name("change").mode(Mode::Markers);
     let points = points.marker(Marker::new().color(COLOURS[0]).size(9));
     traces.push(points.text_array(hover).hover_template("%{text}<extra></extra>"));
-    let zero = thin("no change", GREY, vec![0.0; 2], vec![0.5, 0.5 - drawn.len() as f64]);
+    let zero = thin("no change", GREY, vec![scale.place(1.0); 2], vec![0.5, 0.5 - drawn.len() as f64]);
     traces.push(zero.line(Line::new().color(GREY).width(1.0).dash(DashType::Dash)).hover_info(HoverInfo::Skip));
-    let (low, high) = span(&lines(record), record.margin);
-    let changes = Axis::new().title("change against the baseline, %").range(vec![low, high]).zero_line(false);
     let names: Vec<String> = labels.iter().map(|label| plain(label)).collect();
     let rows = Axis::new().tick_values(places).tick_text(names).zero_line(false).auto_margin(true).show_grid(false);
-    let mut axes = layout(changes, rows).show_legend(false);
-    let margin = 100.0 * record.margin;
-    axes.add_shape(band(-margin, margin));
+    let mut axes = layout(scale.axis(), rows).show_legend(false);
+    axes.add_shape(band(scale.place(1.0 - record.margin), scale.place(1.0 + record.margin)));
     let note = "change of each quantity with its interval; within the grey band a change does not matter (--margin)";
     let height_px = 120 + 34 * drawn.len() as u32;
     Some(chart("Changes against the baseline", note, traces, axes).height_px(height_px))
+}
+
+/// How changes stand on an axis.
+enum Scale {
+    /// In percent; ends of the axis.
+    Percent(f64, f64),
+    /// As factors of the baseline, where one is so large that others would not be seen; ends of the axis.
+    Factor(f64, f64),
+}
+
+impl Scale {
+    fn of(record: &CompareRecord) -> Self {
+        let (low, high) = span(&lines(record), record.margin);
+        let ends = record.metrics.iter().flat_map(|one| [one.ratio.low, Some(one.ratio.value), one.ratio.high]);
+        let (least, most) = extremes(ends.flatten().chain([1.0]));
+        if factor(most).is_some() { Self::Factor(least, most) } else { Self::Percent(low, high) }
+    }
+
+    fn place(&self, ratio: f64) -> f64 {
+        match self {
+            Self::Percent(..) => 100.0 * (ratio - 1.0),
+            // A logarithmic axis has no place for zero.
+            Self::Factor(least, _) => ratio.max(*least),
+        }
+    }
+
+    fn axis(&self) -> Axis {
+        match *self {
+            Self::Percent(low, high) => {
+                Axis::new().title("change against the baseline, %").range(vec![low, high]).zero_line(false)
+            }
+            Self::Factor(least, most) => factor_axis(least, most).title("times the baseline"),
+        }
+    }
 }
 
 /// The change of what decides, block by block, so that a drift can be seen.

@@ -1,17 +1,15 @@
 //! An experiment as a page: its rows and steps in tables, goodput in a chart, and the way to the page of each step.
 
 use super::Shown;
-use super::chart::{Chart, chart, from_zero, layout, nth_colour, nth_mark, plain};
+use super::chart::{Chart, rate_axis, time_axis};
+use super::dots::{Figure, dots};
 use super::view::{FileView, Group, ResultView, Table, VerdictView, command, environment, fact};
 use crate::experiment::{
-    HEADER, STEP_HEADER, duration, effects, layers, made, meaning, row, size, step_row, unfinished,
+    Columns, STEP_HEADER, duration, effects, layers, made, meaning, row, size, step_row, took, unfinished,
 };
 use crate::record::STEPS_FOLDER;
-use model::human::rate;
-use model::{ExperimentRecord, ExperimentRow, PlannedStep, StepRecord};
-use plotly::Scatter;
-use plotly::common::{ErrorData, ErrorType, Marker, Mode};
-use plotly::layout::Axis;
+use model::human::{rate, time};
+use model::{ExperimentRecord, PlannedStep, StepRecord};
 
 /// Files beside the result.
 const FILES: [(&str, &str); 4] = [
@@ -23,12 +21,9 @@ const FILES: [(&str, &str); 4] = [
 
 pub(super) fn view(shown: &Shown<'_>, record: &ExperimentRecord) -> ResultView {
     let (header, rows) = layers(record).unwrap_or_default();
+    let results = Columns::of(&record.rows.iter().map(row).collect::<Vec<_>>());
     let tables = [
-        Table {
-            title: "Results",
-            header: HEADER.map(str::to_owned).to_vec(),
-            rows: record.rows.iter().map(row).collect(),
-        },
+        Table { title: "Results", header: results.header.into_iter().map(str::to_owned).collect(), rows: results.rows },
         Table { title: "CPU time in the mean response, by program", header, rows },
         Table {
             title: "Steps",
@@ -47,11 +42,12 @@ pub(super) fn view(shown: &Shown<'_>, record: &ExperimentRecord) -> ResultView {
         started: record.started.clone(),
         verdict: Some(VerdictView::in_words(&record.verdict, meaning(record))),
         remarks: effects(record).into_iter().map(|text| format!("Compared, {text}")).chain(errors).collect(),
-        headline: [fact("plan", size(&record.plan)), fact("duration", duration(&record.plan))]
+        headline: [fact("plan", size(&record.plan)), fact("planned", duration(&record.plan))]
             .into_iter()
+            .chain(took(record).map(|text| fact("took", text)))
             .chain(unfinished(record).map(|text| fact("unfinished", text)))
             .collect(),
-        charts: goodput(record).into_iter().collect(),
+        charts: charts(record),
         tables: tables.into_iter().filter(|table| !table.rows.is_empty()).collect(),
         groups: vec![environment(&record.environment), seeds(record)],
         command: command(&record.environment),
@@ -92,50 +88,24 @@ fn about(planned: &PlannedStep, step: &StepRecord) -> String {
     format!("step {}, {}, {}{goodput}", planned.number, planned.variant, planned.load)
 }
 
-/// Goodput of each variant, a colour and a mark for each load; with intervals where there are any.
-fn goodput(record: &ExperimentRecord) -> Option<Chart> {
-    let mut loads: Vec<(&str, &str)> = Vec::new();
-    for row in &record.rows {
-        let load = (row.verb.as_str(), row.load.as_str());
-        if !loads.contains(&load) {
-            loads.push(load);
-        }
-    }
-    let traces: Vec<_> = loads
-        .iter()
-        .enumerate()
-        .filter_map(|(i, load)| {
-            let of = record.rows.iter().filter(|row| (row.verb.as_str(), row.load.as_str()) == *load);
-            points(load.1, Marker::new().color(nth_colour(i)).symbol(nth_mark(i)), of)
-        })
-        .collect();
-    if traces.is_empty() {
-        return None;
-    }
-    let note = "good responses per second by variant; of several repetitions the mean, with its 95 % interval from 6 on; \
-                of a sweep at its peak, of a capacity at the lower end of its bracket";
-    let axes = layout(Axis::new().title("variant").type_(plotly::layout::AxisType::Category), from_zero());
-    Some(chart("Goodput", note, traces, axes))
-}
-
-/// The points of one load.
-fn points<'a>(
-    load: &str,
-    marker: Marker,
-    rows: impl Iterator<Item = &'a ExperimentRow>,
-) -> Option<Box<Scatter<String, f64>>> {
-    let known: Vec<_> = rows.filter_map(|row| Some((plain(&row.variant), row.goodput_per_s?))).collect();
-    if known.is_empty() {
-        return None;
-    }
-    let above = known.iter().map(|(_, goodput)| goodput.high.map_or(0.0, |high| high - goodput.value)).collect();
-    let below = known.iter().map(|(_, goodput)| goodput.low.map_or(0.0, |low| goodput.value - low)).collect();
-    let hover: Vec<String> =
-        known.iter().map(|(variant, goodput)| format!("{variant}, {}: {}", plain(load), rate(goodput.value))).collect();
-    let (x, y) = known.into_iter().map(|(variant, goodput)| (variant, goodput.value)).unzip();
-    let trace = Scatter::new(x, y).name(plain(load)).mode(Mode::Markers).marker(marker.size(9));
-    let trace = trace.error_y(ErrorData::new(ErrorType::Data).array(above).array_minus(below));
-    Some(trace.text_array(hover).hover_template("%{text}<extra></extra>"))
+/// Goodput and mean response time of each row.
+fn charts(record: &ExperimentRecord) -> Vec<Chart> {
+    let goodput = Figure {
+        title: "Goodput",
+        note: "good responses per second; of several repetitions the mean, with its 95 % interval from 6 on; of a sweep \
+               at its peak, of a capacity at the lower end of its bracket",
+        of: |row| row.goodput_per_s,
+        words: rate,
+        axis: |values| rate_axis(values),
+    };
+    let response = Figure {
+        title: "Response time",
+        note: "mean response time, from the intended send time; with its 95 % interval from 6 repetitions on",
+        of: |row| row.response_mean_ns,
+        words: time,
+        axis: |values| time_axis(values),
+    };
+    [goodput, response].iter().filter_map(|figure| dots(record, figure)).collect()
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ mod capacity;
 mod chart;
 mod compare;
 mod cpu;
+mod dots;
 mod experiment;
 mod graph;
 mod history;
@@ -162,6 +163,8 @@ fn side_by_side(items: &[Item<'_>], count: usize) -> ResultView {
         let (name, says) = crate::limiter::lines(arm.record.limiter.as_ref()?).swap_remove(0);
         Some(fact(name, format!("{}: {says}", arm.label)))
     });
+    let rows = items.iter().flat_map(|item| crate::experiment::rows_of(item.named)).collect::<Vec<_>>();
+    let experiments = crate::experiment::Columns::of(&rows);
     let tables = [
         ("Sweeps", crate::arms::header(&sweeps), sweeps.iter().map(|arm| arm.row()).collect()),
         ("Runs", RUN_HEADER.map(str::to_owned).to_vec(), named.iter().filter_map(|named| row(*named)).collect()),
@@ -175,11 +178,7 @@ fn side_by_side(items: &[Item<'_>], count: usize) -> ResultView {
             crate::compare::HEADER.map(str::to_owned).to_vec(),
             named.iter().filter_map(|named| crate::compare::row(*named)).collect(),
         ),
-        (
-            "Experiments",
-            crate::experiment::HEADER.map(str::to_owned).to_vec(),
-            named.iter().flat_map(|named| crate::experiment::rows_of(*named)).collect(),
-        ),
+        ("Experiments", experiments.header.into_iter().map(str::to_owned).collect(), experiments.rows),
     ];
     let tables = tables.map(|(title, header, rows): (_, _, Vec<_>)| Table { title, header, rows });
     ResultView {

@@ -148,6 +148,16 @@ pub(super) struct Table {
     pub(super) rows: Vec<Vec<String>>,
 }
 
+impl Table {
+    /// For each column whether it has words, which begin on the left: each of its cells is a word or says nothing.
+    pub(super) fn words(&self) -> Vec<bool> {
+        let says = |cell: &&String| !cell.is_empty() && *cell != "-";
+        let is_word = |cell: &String| cell.starts_with(|c: char| c.is_alphabetic());
+        let of = |column: usize| self.rows.iter().filter_map(move |row| row.get(column)).filter(says);
+        (0..self.header.len()).map(|i| of(i).next().is_some() && of(i).all(is_word)).collect()
+    }
+}
+
 /// A differential flame graph.
 pub(super) struct DifferenceView {
     pub(super) title: &'static str,

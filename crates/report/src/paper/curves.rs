@@ -4,7 +4,7 @@ use super::svg::{Align, COLOURS, FONT, INK, SMALL, SOFT, Svg, WIDTH, text_width,
 use crate::Named;
 use crate::arms::{Arm, arms, groups};
 use crate::operating::{FixedLoad, Marked, Place, fixed_loads};
-use crate::scales::{extremes, load_ticks, short_load, short_time, time_ticks};
+use crate::scales::{extremes, load_ticks, round_ticks, short_load, short_time};
 use model::human::{rate, short};
 
 /// Height of a panel with the words at its axes.
@@ -166,7 +166,7 @@ fn by_goodput(drawing: &mut Svg, drawn: &[(&Arm<'_>, Marked)], fixed: &[FixedLoa
     let y = Scale { low: low / 1.2, high: high * 1.2, is_log: true };
     let panel = Panel { top: PANEL + TOP, x: Scale { low: 0.0, high: 1.05 * most, is_log: false }, y };
     let rates: Vec<_> = ticks(0.0, 1.05 * most, 6).into_iter().map(|per_s| (per_s, short_rate(per_s))).collect();
-    let times: Vec<_> = time_ticks(low, high).into_iter().map(|ns| (ns, short_time(ns))).collect();
+    let times: Vec<_> = round_ticks(low, high).into_iter().map(|ns| (ns, short_time(ns))).collect();
     panel.frame(drawing, "p99 of the response time", "good responses per second", &rates, &times);
     for load in fixed {
         fixed_line(drawing, panel, [(load.rate_per_s, y.low), (load.rate_per_s, y.high)], load);

@@ -1,7 +1,7 @@
 //! The forest plot: the change of each quantity of each variant with its interval, beside the margin.
 
 use super::overhead::{Overhead, overheads};
-use crate::compare::{interval, signed};
+use crate::changes::{interval, signed};
 use model::{Call, CompareRecord, Estimate};
 
 /// One line of the plot. Figures are changes in percent.

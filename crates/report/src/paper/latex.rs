@@ -1,7 +1,8 @@
 //! The overhead table for a paper: a `tabular` with the rules of booktabs.
 
 use super::overhead::{Overhead, overheads};
-use crate::compare::{baseline, signed, value};
+use crate::changes::signed;
+use crate::compare::{baseline, value};
 use crate::visible;
 use model::{Bound, CompareRecord, KnownFigure};
 
@@ -62,7 +63,7 @@ fn figure(row: &Overhead<'_>, figure: &KnownFigure) -> String {
 
 /// A change without its unit, which stands with the value.
 fn number(change: &str) -> String {
-    text(change.trim_end_matches(" %"))
+    text(change.trim_end_matches(" %").trim_end_matches(" times"))
 }
 
 fn line(cells: impl Iterator<Item = String>) -> String {

@@ -1,6 +1,7 @@
 //! The overhead table: each quantity of each variant against the baseline, with interval and number of blocks.
 
-use crate::compare::{baseline, interval, signed, value};
+use crate::changes::{interval, signed};
+use crate::compare::{baseline, value};
 use crate::figures::{of_run, sign};
 use model::{ArmLoadRecord, Call, CompareLoad, CompareMetric, CompareRecord, Estimate, KnownFigure};
 

@@ -185,6 +185,7 @@ fn row(first: &PlannedStep, planned: &[&PlannedStep], steps: &[StepRecord]) -> E
         load: first.load.clone(),
         verb: first.verb.clone(),
         verdict: results.iter().map(|(_, result)| result.verdict).max(),
+        rules: all.iter().flat_map(|result| &result.rules).cloned().collect::<BTreeSet<_>>().into_iter().collect(),
         steps: results.iter().map(|(number, _)| *number).collect(),
         missing: (planned.len() - results.len()) as u64,
         goodput_per_s: over_repetitions(&goodput),

@@ -3,17 +3,15 @@
 use super::Style;
 use super::layout::{columns, labelled, labelled_painted, table};
 use crate::experiment::{
-    HEADER, PLAN_HEADER, STEP_HEADER, TEXTS_OF_LAYERS, duration, effects, layers, made, meaning, plan_row, row, size,
+    Columns, PLAN_HEADER, STEP_HEADER, TEXTS_OF_LAYERS, duration, effects, layers, made, meaning, plan_row, row, size,
     step_row, unfinished,
 };
 use anstyle::{AnsiColor, Color};
-use model::{ExperimentPlan, ExperimentRecord, VerdictState};
+use model::{ExperimentPlan, ExperimentRecord, ExperimentRow, VerdictState};
 
-/// Columns of a row that are left out where there is no room, the first ones first: verb, p90, mean, CPU, p50, p99, interval,
-/// limiter, prediction.
-const LEFT_OUT: [usize; 9] = [2, 8, 6, 10, 7, 9, 5, 12, 13];
-/// Columns of text, before the figures.
-const TEXTS: usize = 4;
+/// Columns of a row that are left out where there is no room, the first ones first.
+const LEFT_OUT: [&str; 9] =
+    ["verb", "p90", "mean response", "CPU per request", "p50", "p99", "interval", "predicted", "limiter"];
 /// The same of a step: number, block, variant, load, verb.
 const STEP_TEXTS: usize = 5;
 
@@ -55,27 +53,15 @@ pub fn experiment(record: &ExperimentRecord, style: &Style) -> String {
     out
 }
 
-/// One line for each variant and load; columns that say nothing are left out.
+/// One line for each variant and load, with the columns for which there is room.
 fn figures(record: &ExperimentRecord, style: Style) -> String {
-    let rows: Vec<Vec<String>> = record.rows.iter().map(row).collect();
-    let verbs_differ = rows.windows(2).any(|pair| pair[0][2] != pair[1][2]);
-    let says = |column: usize| match column {
-        2 => verbs_differ,
-        5..=8 | 10 | 12 | 13 => rows.iter().any(|row| row[column] != "-"),
-        11 => rows.iter().any(|row| row[column] != "1"),
-        _ => true,
-    };
-    let of = |shown: &[usize], gap| {
-        let header: Vec<&str> = shown.iter().map(|column| HEADER[*column]).collect();
-        let rows: Vec<Vec<String>> =
-            rows.iter().map(|row| shown.iter().map(|column| row[*column].clone()).collect()).collect();
-        let texts = shown.iter().filter(|column| **column < TEXTS).count();
-        table(&header, &rows, texts, gap)
-    };
-    let whole: Vec<usize> = (0..HEADER.len()).filter(|column| says(*column)).collect();
-    let without =
-        |n: usize| -> Vec<usize> { whole.iter().copied().filter(|column| !LEFT_OUT[..n].contains(column)).collect() };
-    let candidates: Vec<String> = (0..=LEFT_OUT.len()).flat_map(|n| [of(&without(n), 2), of(&without(n), 1)]).collect();
+    let columns_of = |rows: &[ExperimentRow]| Columns::of(&rows.iter().map(row).collect::<Vec<_>>());
+    let whole = columns_of(&record.rows);
+    let without_rules = || record.rows.iter().map(|row| ExperimentRow { rules: Vec::new(), ..row.clone() });
+    let last = columns_of(&without_rules().collect::<Vec<_>>()).without(&LEFT_OUT);
+    let candidates = (0..=LEFT_OUT.len()).map(|n| whole.without(&LEFT_OUT[..n])).chain([last]);
+    let drawn = |shown: Columns| [2, 1].map(|gap| table(&shown.header, &shown.rows, shown.texts, gap));
+    let candidates: Vec<String> = candidates.flat_map(drawn).collect();
     let fitting = candidates.iter().position(|text| columns(text) <= style.width);
     candidates[fitting.unwrap_or(candidates.len() - 1)].clone()
 }

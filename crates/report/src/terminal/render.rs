@@ -3,7 +3,7 @@
 use super::Style;
 use super::layout::{columns, labelled, labelled_rows, table};
 use super::verdict::{all_findings, headline};
-use crate::compare::{interval, signed};
+use crate::changes::{interval, signed};
 use model::human::{bytes, plural, short, time};
 use model::{CacheState, Estimate, RenderArm, RenderFigure, RenderMetric, RenderRecord};
 

@@ -177,7 +177,9 @@ fn the_page_draws_the_changes_with_their_intervals_and_the_blocks() {
     assert!((ends[0] - 10.0).abs() < 1e-9 && (ends[1] - 14.0).abs() < 1e-9, "{ends:?}");
     assert_eq!(numbers("/data/5/x").len(), compared().metrics.len(), "a mark for each");
     let band = &forest["layout"]["shapes"][0];
-    assert_eq!([&band["x0"], &band["x1"]].map(Value::as_f64), [Some(-2.0), Some(2.0)]);
+    for (end, percent) in [("x0", -2.0), ("x1", 2.0)] {
+        assert!((band[end].as_f64().expect("an end") - percent).abs() < 1e-9, "{band}");
+    }
     let blocks: Vec<f64> = charts[1]
         .pointer("/data/0/x")
         .and_then(Value::as_array)
@@ -187,6 +189,19 @@ fn the_page_draws_the_changes_with_their_intervals_and_the_blocks() {
         .collect();
     assert_eq!(blocks, [1.0, 2.0, 4.0, 5.0, 6.0, 7.0, 8.0], "the third does not count");
     assert!(page.contains("measured again") && page.contains("the machine was another"), "the table of blocks");
+}
+
+#[test]
+fn beside_a_change_of_hundreds_of_times_the_others_can_be_seen() {
+    let mut record = compared();
+    record.metrics[0].ratio = Estimate { value: 184.0, low: Some(176.0), high: Some(193.0), n: 6 };
+    let page = page(&[item("c", AnyRecord::Compare(&record), None)]);
+    let forest = charts(&page).swap_remove(0);
+    assert_eq!(forest["layout"]["xaxis"]["type"], "log");
+    assert_eq!(forest["layout"]["xaxis"]["title"]["text"], "times the baseline");
+    let band = &forest["layout"]["shapes"][0];
+    assert!((band["x0"].as_f64().expect("an end") - 0.98).abs() < 1e-9, "{band}");
+    assert!(page.contains("184 times") && page.contains("176 to 193 times"), "no factor");
 }
 
 #[test]

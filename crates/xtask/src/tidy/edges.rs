@@ -31,7 +31,7 @@ const ALLOWED: [(&str, &[&str]); 20] = [
             "observe", "report", "stack", "browser", "lab",
         ],
     ),
-    ("lab", &["model", "stats", "judge", "audit", "wire", "xtask"]),
+    ("lab", &["model", "stats", "judge", "audit", "report", "wire", "xtask"]),
     ("xtask", &["packages"]),
 ];
 

@@ -87,6 +87,8 @@ pub struct ProfiledProcess {
 pub enum ProcessRole {
     /// The server, or what was asked for.
     Server,
+    /// A companion of the server: what it hands requests to, such as PHP or a database.
+    Companion,
     /// The program that measures.
     Own,
     /// No process at all: interrupts of CPUs that had nothing to do.
@@ -94,6 +96,14 @@ pub enum ProcessRole {
     /// Somebody else's.
     #[default]
     Other,
+}
+
+impl ProcessRole {
+    /// True for what answers the requests.
+    #[must_use]
+    pub const fn is_serving(self) -> bool {
+        matches!(self, Self::Server | Self::Companion)
+    }
 }
 
 /// A function that was innermost.

@@ -10,7 +10,7 @@ use crate::terminal::verdict::state_word;
 use model::human::{bytes, count, factor, percent, plural, rate, time};
 use model::{
     ArmProfile, BlockRecord, Call, CompareEnd, CompareLoad, CompareMetric, CompareRecord, CompareSettings, Duet,
-    DuetSet, Estimate, FailIfState, FloorRecord, MetricRecord, ProcessRole, Profiled, VerdictState,
+    DuetSet, Estimate, FailIfState, FloorRecord, MetricRecord, Profiled, VerdictState,
 };
 use stats::FLAGGED_MAX;
 use std::collections::BTreeSet;
@@ -392,7 +392,7 @@ pub(crate) fn profiles(record: &CompareRecord) -> Vec<String> {
 }
 
 fn server_samples(profile: &Profiled) -> u64 {
-    let servers = profile.processes.iter().filter(|process| process.role == ProcessRole::Server);
+    let servers = profile.processes.iter().filter(|process| process.role.is_serving());
     sum(servers.map(|process| process.samples))
 }
 

@@ -99,14 +99,22 @@ fn drawn_difference(names: [&str; 2], [first, second]: &[String; 2], unit: &str)
     let folded = both(first, second)?;
     let back = both(second, first)?;
     let graph = |folded: &str, widths: &str, negate: bool| {
-        let title = format!("{} to {} (widths of {widths}; red grew, blue shrank)", names[0], names[1]);
-        let mut options = options(&Redacted::text(&title));
+        let [first, second, widths] = [names[0], names[1], widths].map(short_name);
+        let mut options = options(&Redacted::text(&format!("{first} to {second}")));
+        let about = Redacted::text(&format!("widths of {widths}; red grew, blue shrank"));
+        options.subtitle = Some(visible::line(&about).into_owned());
         // Not scaled to us by a factor: inferno would scale the percentages of the change, too.
         options.count_name = unit.to_owned();
         options.negate_differentials = negate;
         draw(&mut options, folded)
     };
     Some(Difference { as_after: graph(&folded, names[1], false)?, as_before: graph(&back, names[0], true)?, folded })
+}
+
+/// As much of a name as two of them have room for in a title.
+fn short_name(name: &str) -> String {
+    let begin: String = name.chars().take(NAME_MAX).collect();
+    if begin.len() < name.len() { format!("{begin}...") } else { begin }
 }
 
 /// What is the same in every graph, from the one mark to the other: style and script.
@@ -142,6 +150,9 @@ fn draw(options: &mut Options<'_>, folded: &str) -> Option<String> {
     String::from_utf8(svg).ok()
 }
 
+/// Characters of a name in a title.
+const NAME_MAX: usize = 50;
+
 /// Most that all stacks may count together: inferno multiplies it by 150 for the colours of a difference.
 const COUNTED_MAX: u64 = i64::MAX.cast_unsigned() / 1_000;
 
@@ -156,8 +167,9 @@ fn can_be_counted(folded: &str) -> bool {
 /// Folded stacks in ns of CPU for each good response, without those of processes that have nothing to do with the load. Two
 /// servers whose programs have different names are laid one over the other.
 fn per_good(side: Side<'_>, against: Side<'_>) -> String {
-    let others = named(side, ProcessRole::Other);
-    let (own, shared) = (named(side, ProcessRole::Server), named(against, ProcessRole::Server));
+    let others = named(side, |role| role == ProcessRole::Other);
+    let servers = |side| named(side, |role| role == ProcessRole::Server);
+    let (own, shared) = (servers(side), servers(against));
     let scaled = side.folded.lines().filter_map(|line| {
         let (stack, samples) = line.rsplit_once(' ')?;
         let process = stack.split(';').next()?;
@@ -173,8 +185,8 @@ fn per_good(side: Side<'_>, against: Side<'_>) -> String {
 }
 
 /// Names of the processes of a role, as they stand in the stacks.
-fn named<'a>(side: Side<'a>, role: ProcessRole) -> BTreeSet<&'a str> {
-    let processes = side.profiled.processes.iter().filter(|process| process.role == role);
+fn named<'a>(side: Side<'a>, is_of: impl Fn(ProcessRole) -> bool) -> BTreeSet<&'a str> {
+    let processes = side.profiled.processes.iter().filter(|process| is_of(process.role));
     processes.map(|process| process.name.as_str()).collect()
 }
 
@@ -244,8 +256,18 @@ mod tests {
         // Shares of the change are of the whole of the side that is drawn.
         assert!(after.contains("new (10,000 ns of CPU per good response, 25.00%; +25.00%)"), "{after}");
         assert!(after.contains("send (30,000 ns of CPU per good response, 75.00%; -75.00%)"), "{after}");
+        assert!(
+            after.contains(">a to b</text>") && after.contains(">widths of b; red grew, blue shrank</text>"),
+            "{after}"
+        );
         assert!(!after.contains("<title>old") && before.contains("<title>old (20,000 ns"), "{before}");
         assert!(super::difference(side("a", "", 1.0), side("b", AFTER, 1.0)).is_none());
+    }
+
+    #[test]
+    fn names_of_directories_leave_a_title_whole() {
+        assert_eq!(short_name("002-5-workers"), "002-5-workers");
+        assert_eq!(short_name(&"é".repeat(60)), format!("{}...", "é".repeat(50)));
     }
 
     #[test]

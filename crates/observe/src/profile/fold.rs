@@ -38,7 +38,7 @@ const INTERRUPT: [&str; 2] = ["_interrupt_[k]", "irq_exit_rcu_[k]"];
 pub struct Scope {
     /// The processes that are the server, with their descendants.
     pub server: BTreeSet<u32>,
-    /// Others whose waiting is wanted besides, with their descendants.
+    /// What it hands requests to, with their descendants.
     pub companions: BTreeSet<u32>,
     /// True if all other processes are left out.
     pub only_server: bool,
@@ -92,13 +92,13 @@ impl Recorded {
     #[must_use]
     pub fn resolve(mut self, scope: &Scope) -> Profile {
         let mut tree = std::mem::take(&mut self.stacks.tree);
-        let mut wanted: BTreeMap<u32, bool> = BTreeMap::new();
+        let mut roles: BTreeMap<u32, ProcessRole> = BTreeMap::new();
         let stacks: Vec<_> = self
             .stacks
             .each(Kind::Running)
             .filter(|(pid, ..)| {
-                let is_server = *wanted.entry(*pid).or_insert_with(|| *pid != IDLE && tree.is_of(*pid, &scope.server));
-                is_server || !scope.only_server
+                let role = *roles.entry(*pid).or_insert_with(|| self.role(*pid, &mut tree, scope));
+                role == ProcessRole::Server || !scope.only_server
             })
             .collect();
         let waiters: BTreeSet<u32> = scope.server.union(&scope.companions).copied().collect();
@@ -108,7 +108,7 @@ impl Recorded {
         let symbols = Symbols::new(places, &self.stacks.maps, self.names);
         let mut sums = Sums::default();
         for (pid, places, count) in &stacks {
-            let process = (self.name(*pid, &tree, scope), self.role(*pid, wanted[pid]));
+            let process = (self.name(*pid, &tree, scope), roles[pid]);
             sums.add(*pid, process, &frames(&symbols, *pid, places), *count);
         }
         let mut waited = BTreeMap::new();
@@ -127,10 +127,11 @@ impl Recorded {
         }
     }
 
-    const fn role(&self, pid: u32, is_server: bool) -> ProcessRole {
+    fn role(&self, pid: u32, tree: &mut Tree, scope: &Scope) -> ProcessRole {
         match pid {
-            _ if is_server => ProcessRole::Server,
             IDLE => ProcessRole::Interrupts,
+            pid if tree.is_of(pid, &scope.server) => ProcessRole::Server,
+            pid if tree.is_of(pid, &scope.companions) => ProcessRole::Companion,
             pid if pid == self.own => ProcessRole::Own,
             _ => ProcessRole::Other,
         }
@@ -318,7 +319,7 @@ fn hints(sums: &Sums) -> Vec<String> {
             percent(sums.generated)
         ));
     }
-    let servers = sums.processes.iter().filter(|(_, sum)| sum.role == ProcessRole::Server);
+    let servers = sums.processes.iter().filter(|(_, sum)| sum.role.is_serving());
     for (name, sum) in servers.filter(|(_, sum)| worth(sum.samples) && 2 * sum.short_chains > sum.in_program) {
         let share = sum.short_chains as f64 * 100.0 / sum.in_program.max(1) as f64;
         hints.push(format!(
@@ -369,6 +370,28 @@ mod tests {
         sums.add(IDLE, interrupts(), &[&send, &soft], 5);
         sums.add(IDLE, interrupts(), &[&halt], 900);
         sums
+    }
+
+    #[test]
+    fn what_the_server_hands_requests_to_is_its_companion() {
+        let recorded = recorded(Stacks::default(), None);
+        // Numbers above the largest that Linux gives out.
+        let [nginx, fpm, worker, other] = [5_000_000, 5_000_001, 5_000_002, 5_000_003];
+        let mut tree = Tree::default();
+        tree.forked(worker, fpm);
+        let scope = Scope { server: [nginx].into(), companions: [fpm].into(), ..Scope::default() };
+        let roles = [nginx, fpm, worker, other, IDLE, recorded.own].map(|pid| recorded.role(pid, &mut tree, &scope));
+        assert_eq!(
+            roles,
+            [
+                ProcessRole::Server,
+                ProcessRole::Companion,
+                ProcessRole::Companion,
+                ProcessRole::Other,
+                ProcessRole::Interrupts,
+                ProcessRole::Own
+            ]
+        );
     }
 
     #[test]

@@ -46,7 +46,7 @@ pub fn function_changes(before: Side<'_>, after: Side<'_>) -> Vec<FunctionChange
 
 /// Samples of the server by innermost function.
 fn innermost<'a>(side: Side<'a>) -> BTreeMap<&'a str, u64> {
-    let servers = super::named(side, ProcessRole::Server);
+    let servers = super::named(side, ProcessRole::is_serving);
     let mut functions: BTreeMap<&str, u64> = BTreeMap::new();
     for (stack, samples) in side.folded.lines().filter_map(|line| line.rsplit_once(' ')) {
         let Some((_, frames)) = stack.split_once(';').filter(|(process, _)| servers.contains(process)) else {
@@ -97,6 +97,19 @@ mod tests {
         let after = "new;main;read_[k] 100\nnew;main;burn;next_[i] 70\nnew;main;burn;next_[i];add_[i] 30\n";
         let expected = [("burn".to_owned(), 0, 100), ("read_[k]".to_owned(), 200, 100)];
         assert_eq!(changes("old;main;read_[k] 200\n", after), expected);
+    }
+
+    #[test]
+    fn functions_of_what_the_server_hands_requests_to_are_its_own() {
+        let process = |name: &str, role| ProfiledProcess { name: name.into(), role, ..ProfiledProcess::default() };
+        let processes = vec![process("nginx", ProcessRole::Server), process("php-fpm", ProcessRole::Companion)];
+        let profiled = Profiled { processes, ..Profiled::default() };
+        let side = |folded| Side { name: "x", folded, profiled: &profiled, sample_us_per_good: 0.5 };
+        let (before, after) = ("nginx;main 9\nphp-fpm;run 400\n", "nginx;main 9\nphp-fpm;run 100\nphp-fpm;new 300\n");
+        let changed = function_changes(side(before), side(after));
+        assert!(changed.iter().any(|one| one.name == "new" && one.after.samples == 300), "{changed:?}");
+        let drawn = crate::flame::difference(side(before), side(after)).expect("a graph");
+        assert!(drawn.folded.contains("php-fpm;new 0 150000\n"), "{}", drawn.folded);
     }
 
     #[test]

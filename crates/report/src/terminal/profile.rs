@@ -28,6 +28,7 @@ pub(crate) fn line(profile: Option<&Profiled>, unavailable: Option<&str>) -> Opt
     let Some(profile) = profile else { return unavailable.map(|why| format!("none: {why}")) };
     let roles = [
         (ProcessRole::Server, "server"),
+        (ProcessRole::Companion, "beside it"),
         (ProcessRole::Own, "load generator"),
         (ProcessRole::Interrupts, "interrupts of idle CPUs"),
         (ProcessRole::Other, "others"),
@@ -50,15 +51,15 @@ fn part(profile: &Profiled, role: ProcessRole, words: &str) -> Option<String> {
     let more = if all.len() > NAMED_MAX { ", ..." } else { "" };
     let named = match role {
         ProcessRole::Own | ProcessRole::Interrupts => String::new(),
-        ProcessRole::Server | ProcessRole::Other => format!(" ({}{more})", names.join(", ")),
+        ProcessRole::Server | ProcessRole::Companion | ProcessRole::Other => format!(" ({}{more})", names.join(", ")),
     };
     let share = percent(samples as f64 / profile.samples as f64);
     let us = profile.sample_us_per_good_request.filter(|_| role != ProcessRole::Other);
     let us = us.map_or_else(String::new, |us| format!(", {} per good response", time(samples as f64 * us * 1e3)));
     let known = all.iter().map(|process| process.symbol_share * process.samples as f64).sum::<f64>() / samples as f64;
-    let known = match role {
-        ProcessRole::Server => format!(", {} of it known by function", percent(known)),
-        _ => String::new(),
+    let known = match role.is_serving() {
+        true => format!(", {} of it known by function", percent(known)),
+        false => String::new(),
     };
     Some(format!("{words}{named} {share}{us}{known}"))
 }
@@ -205,9 +206,13 @@ pub(crate) fn processes(profile: &Profiled) -> (Vec<&'static str>, Vec<Vec<Strin
         header.push("CPU per good response");
     }
     let row = |process: &ProfiledProcess| {
-        let server = if process.role == ProcessRole::Server && per_good { " (server)" } else { "" };
+        let role = match process.role {
+            ProcessRole::Server if per_good => " (server)",
+            ProcessRole::Companion if per_good => " (beside it)",
+            _ => "",
+        };
         let mut row = vec![
-            format!("{}{server}", process.name),
+            format!("{}{role}", process.name),
             count(process.count.into()),
             percent(process.share),
             percent(process.kernel_share),

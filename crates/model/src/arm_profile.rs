@@ -17,6 +17,9 @@ pub struct ArmProfile {
     /// Functions whose share of the server's CPU time is another than the baseline's by more than chance, the largest change
     /// first; empty of the baseline itself.
     pub functions: Vec<FunctionChange>,
+    /// The same of PHP functions, by the clock that they were sampled by; empty where they were not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub php_functions: Vec<FunctionChange>,
 }
 
 /// Innermost function of the server in two profiles.

@@ -5,7 +5,7 @@ use crate::agents;
 use crate::changes::{interval, range_words, signed};
 use crate::record::AnyRecord;
 use crate::sums::sum;
-use crate::terminal::profile::changed_most;
+use crate::terminal::profile::{changed_most, php_changed_most};
 use crate::terminal::verdict::state_word;
 use model::human::{bytes, count, factor, percent, plural, rate, time};
 use model::{
@@ -378,13 +378,14 @@ pub(crate) fn profiles(record: &CompareRecord) -> Vec<String> {
     let one = |of: &ArmProfile| match (&first.profile, &of.profile, &of.unavailable) {
         (_, _, Some(why)) => Some(format!("none of '{}': {why}", of.arm)),
         (Some(before), Some(after), None) => Some(format!(
-            "the server of '{}', against '{}' at {}: {}; {} and {} samples",
+            "the server of '{}', against '{}' at {}: {}; {} and {} samples{}",
             of.arm,
             first.arm,
             of.load.words(),
             changed_most(&of.functions),
             count(server_samples(after)),
-            count(server_samples(before))
+            count(server_samples(before)),
+            php_changed_most(&of.php_functions).map_or_else(String::new, |php| format!("; {php}"))
         )),
         _ => None,
     };

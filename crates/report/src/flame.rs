@@ -3,7 +3,7 @@
 mod functions;
 mod php;
 
-pub use functions::function_changes;
+pub use functions::{function_changes, php_function_changes};
 pub use php::{PhpSide, php, php_difference, php_functions};
 
 use crate::sums::sum;

@@ -5,7 +5,7 @@ use super::{FOLDED, is_file_itself, write_file};
 use crate::exit::CommandError;
 use crate::store::private;
 use input::text_at_most;
-use model::Profiled;
+use model::{FunctionChange, Profiled};
 use report::flame::{self, Difference, PhpSide, Side, difference};
 use report::record::{PROFILES_FOLDER, difference_stem, php_difference_stem};
 use std::path::{Path, PathBuf};
@@ -44,6 +44,11 @@ impl Half {
         })
     }
 
+    /// True if its server samples PHP functions.
+    pub(crate) const fn has_php(&self) -> bool {
+        self.php.is_some()
+    }
+
     fn php_side(&self) -> Option<PhpSide<'_>> {
         Some(PhpSide {
             name: &self.name,
@@ -66,6 +71,12 @@ impl Half {
 /// What has changed of PHP functions; none where one of both does not sample them, or has not sampled all.
 pub(crate) fn php_difference(before: &Half, after: &Half) -> Option<Difference> {
     flame::php_difference(before.php_side()?, after.php_side()?)
+}
+
+/// The PHP functions whose share changed; none where there is no difference of them.
+pub(crate) fn php_function_changes(before: &Half, after: &Half) -> Vec<FunctionChange> {
+    let both = before.php_side().zip(after.php_side());
+    both.map_or_else(Vec::new, |(before, after)| flame::php_function_changes(before, after))
 }
 
 /// Why there is no difference of PHP functions although both sample them; none where there may be one.
@@ -155,7 +166,7 @@ mod tests {
         let mut after = half_with("b", "s;m 1\n", Some("i;f 4\n"));
         assert!(php_difference(&before, &after).is_some() && php_unrelated(&before, &after).is_none());
         after.profiled.php.iter_mut().for_each(|php| php.is_full = true);
-        assert!(php_difference(&before, &after).is_none());
+        assert!(php_difference(&before, &after).is_none() && php_function_changes(&before, &after).is_empty());
         for said in [php_unrelated(&before, &after), php_unrelated(&after, &before)] {
             let said = said.unwrap();
             assert!(said.contains("samples of 'b' was full") && said.lines().count() == 1, "{said}");

@@ -3,7 +3,7 @@
 //! The innermost function of each sample of the server counts, and for what is inlined the function that it is part of. Shares of two profiles are told apart by the pooled test of
 //! two proportions (Fleiss, Levin and Paik, "Statistical Methods for Rates and Proportions", 3rd ed., section 3.2).
 
-use super::Side;
+use super::{PhpSide, Side, php};
 use crate::sums::sum;
 use model::{FunctionChange, FunctionUse, ProcessRole};
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,22 +20,36 @@ const INLINED: &str = "_[i]";
 /// The functions that changed, the largest change of share first; none where either profile has no samples of a server.
 #[must_use]
 pub fn function_changes(before: Side<'_>, after: Side<'_>) -> Vec<FunctionChange> {
-    let (first, second) = (innermost(before), innermost(after));
+    changes([innermost(before), innermost(after)], [before, after].map(|side| side.sample_us_per_good))
+}
+
+/// The same of PHP functions; none where they were sampled by different clocks.
+#[must_use]
+pub fn php_function_changes(before: PhpSide<'_>, after: PhpSide<'_>) -> Vec<FunctionChange> {
+    if before.clock != after.clock {
+        return Vec::new();
+    }
+    let sides = [before, after];
+    changes(sides.map(|side| php::innermost(side.folded)), sides.map(|side| side.sample_us_per_good))
+}
+
+/// Functions by the samples that had them innermost, in two profiles whose samples come to so many us for each good response.
+fn changes([first, second]: [BTreeMap<&str, u64>; 2], us_per_sample: [f64; 2]) -> Vec<FunctionChange> {
     let all = |functions: &BTreeMap<&str, u64>| sum(functions.values().copied());
     let (all_first, all_second) = (all(&first), all(&second));
     if all_first == 0 || all_second == 0 {
         return Vec::new();
     }
     let names: BTreeSet<&str> = first.keys().chain(second.keys()).copied().collect();
-    let in_one = |of: &BTreeMap<&str, u64>, name: &str, all: u64, side: Side<'_>| {
+    let in_one = |of: &BTreeMap<&str, u64>, name: &str, all: u64, us_per_sample: f64| {
         let samples = of.get(name).copied().unwrap_or(0);
-        let cpu_us_per_good_request = samples as f64 * side.sample_us_per_good;
+        let cpu_us_per_good_request = samples as f64 * us_per_sample;
         FunctionUse { samples, share: samples as f64 / all as f64, cpu_us_per_good_request }
     };
     let both = names.into_iter().map(|name| FunctionChange {
         name: name.to_owned(),
-        before: in_one(&first, name, all_first, before),
-        after: in_one(&second, name, all_second, after),
+        before: in_one(&first, name, all_first, us_per_sample[0]),
+        after: in_one(&second, name, all_second, us_per_sample[1]),
     });
     let mut changed: Vec<FunctionChange> =
         both.filter(|one| standard_errors(one, all_first as f64, all_second as f64) >= ERRORS_MIN).collect();
@@ -69,7 +83,7 @@ fn standard_errors(change: &FunctionChange, first: f64, second: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{Profiled, ProfiledProcess};
+    use model::{PhpClock, Profiled, ProfiledProcess};
 
     fn of_server(name: &str) -> Profiled {
         let process = |name: &str, role| ProfiledProcess { name: name.into(), role, ..ProfiledProcess::default() };
@@ -110,6 +124,18 @@ mod tests {
         assert!(changed.iter().any(|one| one.name == "new" && one.after.samples == 300), "{changed:?}");
         let drawn = crate::flame::difference(side(before), side(after)).expect("a graph");
         assert!(drawn.folded.contains("php-fpm;new 0 150000\n"), "{}", drawn.folded);
+    }
+
+    #[test]
+    fn php_functions_change_by_what_runs_in_themselves_and_by_one_clock() {
+        let side = |folded, clock| PhpSide { name: "x", folded, clock, sample_us_per_good: 0.5 };
+        let before = side("index.php;query 400\nindex.php;text 100\nno count\n", PhpClock::Cpu);
+        let after = side("index.php;text 110\nindex.php 1\n", PhpClock::Cpu);
+        let changed = php_function_changes(before, after);
+        let names: Vec<&str> = changed.iter().map(|one| one.name.as_str()).collect();
+        assert_eq!(names, ["query", "text"]);
+        assert_eq!((changed[0].before.samples, changed[0].before.cpu_us_per_good_request), (400, 200.0));
+        assert_eq!(php_function_changes(before, PhpSide { clock: PhpClock::Real, ..after }), []);
     }
 
     #[test]

@@ -84,6 +84,16 @@ pub fn php_functions(folded: &str) -> Vec<PhpFunction> {
     told.map(function).collect()
 }
 
+/// Samples of each function that was innermost.
+pub(super) fn innermost(folded: &str) -> BTreeMap<&str, u64> {
+    let mut functions = BTreeMap::<&str, u64>::new();
+    for (stack, samples) in folded.lines().filter_map(counted) {
+        let count = functions.entry(stack.rsplit(';').next().unwrap_or(stack)).or_default();
+        *count = count.saturating_add(samples);
+    }
+    functions
+}
+
 /// Stack and samples of a line.
 fn counted(line: &str) -> Option<(&str, u64)> {
     let (stack, samples) = line.rsplit_once(' ')?;

@@ -17,7 +17,7 @@ use crate::paper::forest::{lines, span};
 use crate::paper::overhead;
 use crate::record::PROFILES_FOLDER;
 use crate::scales::extremes;
-use crate::terminal::profile::{CHANGED, changed};
+use crate::terminal::profile::{CHANGED, PHP_CHANGED, changed};
 use model::human::{factor, plural};
 use model::{ArmProfile, BlockRecord, CompareEnd, CompareRecord, MetricRecord};
 use plotly::Scatter;
@@ -45,7 +45,7 @@ pub(super) fn view(shown: &Shown<'_>, record: &CompareRecord) -> ResultView {
         files: files(shown, measured, [false; 4]).into_iter().chain(profile_files(shown, record)).collect(),
         tables: tables
             .into_iter()
-            .chain(record.profiles.iter().map(functions))
+            .chain(record.profiles.iter().flat_map(functions))
             .filter(|table| !table.rows.is_empty())
             .chain(fingerprint(&record.environment))
             .collect(),
@@ -107,10 +107,16 @@ fn about(variant: &str, record: &CompareRecord, time: &str) -> String {
 }
 
 /// Functions of one variant that changed.
-fn functions(profile: &ArmProfile) -> Table {
-    let mut header = CHANGED.map(str::to_owned).to_vec();
-    header[0] = format!("function of the server of {}", profile.arm);
-    Table { title: "Functions that changed", header, rows: changed(&profile.functions) }
+fn functions(profile: &ArmProfile) -> [Table; 2] {
+    let both = [
+        ("Functions that changed", CHANGED, &profile.functions),
+        ("PHP functions that changed", PHP_CHANGED, &profile.php_functions),
+    ];
+    both.map(|(title, header, functions)| {
+        let mut header = header.map(str::to_owned).to_vec();
+        header[0] = format!("{} of {}", header[0], profile.arm);
+        Table { title, header, rows: changed(functions) }
+    })
 }
 
 /// Files of the profiles.

@@ -31,7 +31,7 @@ pub use history::history;
 pub use observation::{missing, observation, observation_lines};
 pub use php::php;
 pub use probe::probe;
-pub use profile::{functions_changed, profile, profile_change};
+pub use profile::{functions_changed, php_functions_changed, profile, profile_change};
 pub use render::render;
 pub use rules::{rule, rules};
 pub use run::run;

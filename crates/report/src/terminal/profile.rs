@@ -98,6 +98,19 @@ pub fn functions_changed(changes: &[FunctionChange]) -> String {
     table(&CHANGED, &changed(changes), 1, 2)
 }
 
+/// The same of PHP functions.
+#[must_use]
+pub fn php_functions_changed(changes: &[FunctionChange]) -> String {
+    if changes.is_empty() {
+        return format!("{PHP_UNCHANGED}\n");
+    }
+    table(&PHP_CHANGED, &changed(changes), 1, 2)
+}
+
+/// Columns of [`changed`] of PHP functions, by the clock that they were sampled by.
+pub(crate) const PHP_CHANGED: [&str; 6] =
+    ["PHP function", "share before", "after", "change", "time per good response before", "after"];
+const PHP_UNCHANGED: &str = "no PHP function's share changed by more than samples of this number do by chance";
 /// Said where no function changed.
 pub(crate) const UNCHANGED: &str =
     "no function's share of the server's CPU time changed by more than samples of this number do by chance";
@@ -128,9 +141,15 @@ fn points(change: &FunctionChange) -> String {
 
 /// The functions that changed most, in a sentence.
 pub(crate) fn changed_most(changes: &[FunctionChange]) -> String {
-    if changes.is_empty() {
-        return UNCHANGED.to_owned();
-    }
+    if changes.is_empty() { UNCHANGED.to_owned() } else { more_and_less(changes, "CPU time") }
+}
+
+/// The same of PHP functions; none where none changed.
+pub(crate) fn php_changed_most(changes: &[FunctionChange]) -> Option<String> {
+    (!changes.is_empty()).then(|| more_and_less(changes, "PHP time"))
+}
+
+fn more_and_less(changes: &[FunctionChange], time: &str) -> String {
     let named = |is_rise: bool| {
         let of = changes.iter().filter(move |one| (one.change() > 0.0) == is_rise).take(NAMED_MAX);
         let one = |one: &FunctionChange| {
@@ -138,7 +157,7 @@ pub(crate) fn changed_most(changes: &[FunctionChange]) -> String {
         };
         of.map(one).collect::<Vec<_>>().join(", ")
     };
-    let sides = [("more of its CPU time in", named(true)), ("less in", named(false))];
+    let sides = [(format!("more of its {time} in"), named(true)), (format!("less of its {time} in"), named(false))];
     let told = sides.iter().filter(|(_, names)| !names.is_empty()).map(|(words, names)| format!("{words} {names}"));
     told.collect::<Vec<_>>().join("; ")
 }

@@ -267,13 +267,18 @@ fn of_server() -> Profiled {
     Profiled { samples: 640, processes: vec![server], sample_us_per_good_request: Some(0.1), ..Profiled::default() }
 }
 
+fn renamed(change: &FunctionChange, name: &str) -> FunctionChange {
+    FunctionChange { name: name.to_owned(), ..change.clone() }
+}
+
 /// The comparison with profiles of both: of the variant 23 % in a function that the baseline has not.
 fn with_profiles() -> CompareRecord {
-    let profile = |arm: &str, functions| ArmProfile {
+    let profile = |arm: &str, functions: Vec<FunctionChange>| ArmProfile {
         arm: arm.to_owned(),
         load: CompareLoad::Fixed,
         profile: Some(of_server()),
         unavailable: None,
+        php_functions: functions.iter().take(1).map(|one: &FunctionChange| renamed(one, "query_<slow>")).collect(),
         functions,
     };
     let using = |samples: u64| FunctionUse {
@@ -291,7 +296,8 @@ fn with_profiles() -> CompareRecord {
 fn a_profiled_comparison_names_the_functions_whose_share_changed() {
     let record = with_profiles();
     let sentence = "the server of 'gzip', against 'plain' at fixed load: more of its CPU time in deflate_<slow> (0 % to 23 \
-                    %); less in writev (kernel) (50 % to 35 %); 640 and 640 samples";
+                    %); less of its CPU time in writev (kernel) (50 % to 35 %); 640 and 640 samples; more of its PHP time \
+                    in query_<slow> (0 % to 23 %)";
     assert!(words(&record).contains(&format!("profile {sentence}")), "{}", words(&record));
     let markdown = report::markdown(&[Named { name: "c", record: AnyRecord::Compare(&record) }]);
     assert!(markdown.contains("- profile: the server of 'gzip'") && markdown.contains("&lt;slow"), "{markdown}");
@@ -326,6 +332,7 @@ fn the_page_shows_the_differential_flame_graph_and_refuses_a_foreign_one() {
     );
     assert!(own.contains("<h2>What changed in PHP functions</h2>") && own.contains("as wide as the time in it"));
     assert!(own.contains("Functions that changed") && own.contains("profiles/"), "the table, and the files");
+    assert!(own.contains("PHP functions that changed") && own.contains("query_&#60;slow"), "the table of PHP");
     let foreign = shown(&svg.replace("<rect ", "<rect onload=\"x\" "));
     assert!(!foreign.contains("Differential flame graph") && !foreign.contains("onload=\"x\""));
 }

@@ -150,6 +150,7 @@ pub(crate) fn arm_profile(unavailable: Option<String>) -> ArmProfile {
         profile: unavailable.is_none().then(Profiled::default),
         unavailable,
         functions: vec![FunctionChange { name: "deflate".to_owned(), ..FunctionChange::default() }],
+        php_functions: Vec::new(),
     }
 }
 

@@ -4,7 +4,7 @@ use crate::cli::compare::CompareArgs;
 use crate::exit::{CommandError, Exit};
 use crate::output::deliver::deliver;
 use crate::output::printer;
-use crate::profiling::difference::{Half, keep_difference};
+use crate::profiling::difference::{Half, keep_difference, php_function_changes};
 use crate::result::stored_comparison;
 use crate::settings::compare::{names, share};
 use crate::store;
@@ -99,6 +99,7 @@ fn profiles(halves: &[Half]) -> Vec<ArmProfile> {
         profile: Some(half.profiled.clone()),
         unavailable: None,
         functions: if i == 0 { Vec::new() } else { function_changes(halves[0].side(), half.side()) },
+        php_functions: if i == 0 { Vec::new() } else { php_function_changes(&halves[0], half) },
     };
     halves.iter().enumerate().map(one).collect()
 }

@@ -3,7 +3,7 @@
 use crate::cli::profile::DiffArgs;
 use crate::exit::{CommandError, Exit};
 use crate::output::printer;
-use crate::profiling::difference::{Half, php_difference, php_unrelated, write_difference};
+use crate::profiling::difference::{Half, php_difference, php_function_changes, php_unrelated, write_difference};
 use crate::store::private;
 use crate::store::stored::{Record, Stored};
 use report::flame::{difference, function_changes};
@@ -25,6 +25,10 @@ pub(super) fn diff(args: &DiffArgs) -> Result<Exit, CommandError> {
     text.push('\n');
     text.push_str(&report::terminal::functions_changed(&function_changes(before.side(), after.side())));
     text.push('\n');
+    if before.has_php() && after.has_php() {
+        text.push_str(&report::terminal::php_functions_changed(&php_function_changes(&before, &after)));
+        text.push('\n');
+    }
     let mut paths = write_difference(&args.output.join("diff"), &difference)?;
     if let Some(difference) = php_difference(&before, &after) {
         paths.extend(write_difference(&args.output.join("php-diff"), &difference)?);

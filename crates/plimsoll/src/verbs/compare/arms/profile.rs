@@ -3,7 +3,7 @@
 use super::Arms;
 use crate::exit::{CommandError, Exit};
 use crate::output::printer;
-use crate::profiling::difference::{Half, keep_difference, php_unrelated};
+use crate::profiling::difference::{Half, keep_difference, php_function_changes, php_unrelated};
 use crate::profiling::{Sampled, keep, remove_samples};
 use crate::store::{Recorder, private};
 use model::{ArmProfile, CompareLoad, Redacted, SessionEvent, Stop};
@@ -33,6 +33,7 @@ impl Arms<'_> {
                 profile: None,
                 unavailable: None,
                 functions: Vec::new(),
+                php_functions: Vec::new(),
             };
             match self.profiled(index, load) {
                 Err(error) if error.exit == Exit::Interrupted => return,
@@ -48,6 +49,7 @@ impl Arms<'_> {
                         Some(before) => {
                             php_unrelated(before, &half).iter().for_each(|why| printer::note(why));
                             profile.functions = function_changes(before.side(), half.side());
+                            profile.php_functions = php_function_changes(before, &half);
                             if let Err(error) = keep_difference(&self.directory, index, before, &half) {
                                 printer::note(&format!("warning: {}; the figures are kept", error.message));
                             }

@@ -139,7 +139,7 @@ impl Session {
             Some(listed) => (listed.origin, Some(listed.requests), listed.note),
             None => (url, None, String::new()),
         };
-        let sut = match (served, origin) {
+        let mut sut = match (served, origin) {
             (Some(served), _) => served,
             (None, Some(url)) => Sut::other(url, draft)?,
             (None, None) if selectors.server.is_some() => {
@@ -157,6 +157,8 @@ impl Session {
         }
         let agents = SessionAgents::new(options.agents, &address, sut.processes_there(), &stop, &progress)?;
         let is_here = agents.server.is_none() && is_local(&address);
+        let recognised = sut.recognise(&address).filter(|_| options.is_observed && is_here);
+        recognised.iter().for_each(|note| progress.line(note));
         let watched = watched(&sut, &address, is_here, &selectors);
         if is_here && wants_server_cpus(&settings) {
             settings.server_cpus = watched.server_cpus();
@@ -274,7 +276,7 @@ impl Session {
         let here = &self.fingerprint.fingerprint;
         LimiterContext {
             server_cpus: self.sut.server_cpus(),
-            settings: self.sut.spec().map_or_else(Vec::new, Spec::limits),
+            settings: self.sut.limits(),
             links_bit_per_s: speeds(self.agents.server_host().map_or(here, ServerHost::fingerprint)),
         }
     }
@@ -286,11 +288,7 @@ impl Session {
 
     /// Samples of PHP functions that the target takes itself: a server of ours, or a stack of this user.
     pub(crate) fn php_samples(&self) -> Option<PhpSamples> {
-        match self.spec() {
-            Some(_) => self.sut.php_samples(),
-            None if !is_local(&self.address) => None,
-            None => stack::standing_at(&self.address)?.php_samples(),
-        }
+        self.sut.php_samples()
     }
 
     /// The plan of one load on the target.

@@ -12,12 +12,12 @@ use crate::settings::Settings;
 use crate::settings::auth;
 use crate::settings::connect_override::Detour;
 use crate::settings::draft::Draft;
-use crate::settings::target_url::{TargetUrl, resolve};
+use crate::settings::target_url::{TargetUrl, is_local, resolve};
 use crate::store::private;
 use agent::FleetError;
 use engine::probe::{self, ProbeError};
-use model::{Address, DuetSet, Numbering, Probe, Redacted, Request};
-use stack::{PhpSamples, Running, Spec};
+use model::{Address, DuetSet, Numbering, Probe, Redacted, Request, Setting};
+use stack::{PhpSamples, Running, Spec, Standing};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,6 +37,8 @@ pub(crate) struct Sut {
     pub(crate) url: TargetUrl,
     /// Ends with this value; none when somebody else's server is measured.
     served: Option<Served>,
+    /// The stack of this user that is up at the target; none of one that was started here, or is none of ours.
+    standing: Option<Box<Standing>>,
 }
 
 /// A server that was started to be measured.
@@ -60,7 +62,7 @@ impl Sut {
                 "--tls is for the built-in target; for {} write https:// in the URL",
                 Redacted::url(&url.url)
             ))),
-            false => Ok(Self { url, served: None }),
+            false => Ok(Self { url, served: None, standing: None }),
         }
     }
 
@@ -103,7 +105,7 @@ impl Sut {
     ) -> Result<Self, CommandError> {
         refuse_other_ways(draft)?;
         let there = ServedThere::start(spec, place, stop, progress)?;
-        Ok(Self { url: there.url.clone(), served: Some(Served::There(Box::new(there))) })
+        Ok(Self { url: there.url.clone(), served: Some(Served::There(Box::new(there))), standing: None })
     }
 
     fn start(
@@ -127,7 +129,7 @@ impl Sut {
         if let (Some(warning), true) = (division.warning(), is_divided) {
             progress.line(&format!("note: {warning}"));
         }
-        Ok(Self { url, served: Some(Served::Here(Box::new(ServedHere { running, load_cpus }))) })
+        Ok(Self { url, served: Some(Served::Here(Box::new(ServedHere { running, load_cpus }))), standing: None })
     }
 
     /// Ends a server of ours and starts it again, with its data as they were at first.
@@ -180,9 +182,20 @@ impl Sut {
         }
     }
 
-    /// The processes of a server of ours on this machine: name and number.
+    /// Looks whether a stack of this user is up at `address` of this machine; what is to be told of that.
+    pub(crate) fn recognise(&mut self, address: &Address) -> Option<String> {
+        if self.served.is_none() && is_local(address) {
+            self.standing = stack::standing_at(address).map(Box::new);
+        }
+        let name = &self.standing.as_ref()?.name;
+        Some(format!("note: this is the stack {name}; all its processes are monitored"))
+    }
+
+    /// The processes of a server or stack of ours on this machine: name and number.
     pub(crate) fn processes(&self) -> Vec<(&str, i32)> {
-        self.here().into_iter().flat_map(Running::processes).collect()
+        let started = self.here().into_iter().flat_map(Running::processes);
+        let standing = self.standing.iter().flat_map(|standing| &standing.processes);
+        started.chain(standing.map(|(name, pid)| (name.as_str(), *pid))).collect()
     }
 
     /// Those of one on another machine.
@@ -193,13 +206,12 @@ impl Sut {
         }
     }
 
-    /// Where a server of ours tells of itself.
+    /// Where a server or stack of ours tells of itself.
     pub(crate) fn status_pages(&self) -> Vec<Source> {
+        let parsed = |urls: &[String]| urls.iter().filter_map(|url| Source::parse(url).ok()).collect();
         match &self.served {
-            None => Vec::new(),
-            Some(Served::Here(here)) => {
-                here.running.status_pages().iter().filter_map(|url| Source::parse(url).ok()).collect()
-            }
+            None => self.standing.as_ref().map_or_else(Vec::new, |standing| parsed(&standing.status)),
+            Some(Served::Here(here)) => parsed(&here.running.status_pages()),
             Some(Served::There(there)) => there.status_pages(),
         }
     }
@@ -209,9 +221,20 @@ impl Sut {
         self.served.as_ref().map(Served::spec)
     }
 
-    /// Samples of PHP functions that a server of ours takes itself.
+    /// What bounds a server or stack of ours by its settings.
+    pub(crate) fn limits(&self) -> Vec<Setting> {
+        match &self.standing {
+            Some(standing) => Spec::parse(&standing.served.label).map_or_else(|_| Vec::new(), |spec| spec.limits()),
+            None => self.spec().map_or_else(Vec::new, Spec::limits),
+        }
+    }
+
+    /// Samples of PHP functions that a server or stack of ours takes itself.
     pub(crate) fn php_samples(&self) -> Option<PhpSamples> {
-        self.here()?.php_samples()
+        match &self.standing {
+            Some(standing) => standing.php_samples(),
+            None => self.here()?.php_samples(),
+        }
     }
 
     /// Where the files of a server of ours are, which end with it.

@@ -19,13 +19,15 @@ const IN_FLIGHT: f64 = 1.5;
 const STOLEN: f64 = 0.98;
 /// What confines a server to some CPUs of a machine.
 const AFFINITY: &str = "CPU affinity (taskset, cpuset)";
+/// From this share on it is said that programs are taken to work for the server.
+const BEHIND_MIN: f64 = 0.02;
 /// Processes named.
 const NAMED_MAX: usize = 3;
 /// Fewer CPUs than this are not worth naming.
 const CORES_MIN: f64 = 0.02;
 
 pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
-    let Some(Cpus { busy, used, shares, granted, count: cpus }) = input.server_cpus() else {
+    let Some(Cpus { busy, used, behind, shares, granted, count: cpus }) = input.server_cpus() else {
         return Detection::Unchecked("CPUs of the server not visible (remote, or processes hidden)");
     };
     let queue = queue(input, cpus);
@@ -39,12 +41,13 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
     let is_confined = cpus < f64::from(machine);
     let left = if granted < STOLEN { " of the time left by the hypervisor" } else { "" };
     let says = format!(
-        "the {} available to the server{} {verb} {} busy ({}){left}; {}{}",
+        "the {} available to the server{} {verb} {} busy ({}){left}; {}{}{}",
         plural(cpus as u64, "CPU"),
         if is_confined { format!(" (of {machine})") } else { String::new() },
         percent(busy),
         split.join(", "),
         list(&users(input)),
+        behind_words(input, behind),
         if is_confined { "; more processes or workers on them would not help" } else { "" }
     );
     let change = Change::twice("CPUs", cpus, None);
@@ -68,6 +71,7 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
             ("in_flight", input.evidence.outstanding.mean),
         ]),
         change: Some(change),
+        is_inferred: used - behind < OWN,
         ..Signal::default()
     })
 }
@@ -82,11 +86,20 @@ fn queue(input: &LimiterInput<'_>, cpus: f64) -> bool {
         || input.evidence.outstanding.mean >= IN_FLIGHT * cpus
 }
 
-/// Largest users of CPU time: processes of the server and its companions, and the load generator where it has no CPUs of
+/// Who is taken to work for the server, and how it is made sure; nothing where it makes no difference.
+fn behind_words(input: &LimiterInput<'_>, behind: f64) -> String {
+    let first = input.behind().max_by(|a, b| a.cpu_cores.total_cmp(&b.cpu_cores)).filter(|_| behind >= BEHIND_MIN);
+    first.map_or_else(String::new, |first| {
+        format!("; {0} is taken to work for this server (--observe {0} makes sure)", first.name)
+    })
+}
+
+/// Largest users of CPU time: processes of the server and its companions, what is taken to work for them, and the load generator where it has no CPUs of
 /// its own.
 fn users(input: &LimiterInput<'_>) -> Vec<String> {
     let processes = input.groups().flat_map(|(_, group)| &group.processes);
     let mut all: Vec<(&str, f64)> = processes.map(|process| (process.name.as_str(), process.cpu_cores)).collect();
+    all.extend(input.behind().map(|other| (other.name.as_str(), other.cpu_cores)));
     all.extend(input.generator_beside().map(|generator| ("the load generator itself", generator.cpu_cores)));
     all.retain(|(_, cores)| *cores >= CORES_MIN);
     all.sort_by(|a, b| b.1.total_cmp(&a.1));

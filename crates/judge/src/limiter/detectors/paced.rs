@@ -24,7 +24,7 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
     let body = input.evidence.flow.bytes_received as f64 / input.evidence.flow.completed.max(1) as f64;
     let is_even = service.p50_ns > 0 && service.p99_ns as f64 <= SPREAD * service.p50_ns as f64;
     let cpu_ns = input.evidence.observed.as_ref().and_then(Observed::server_cpu_ns_per_request).unwrap_or(0.0);
-    let is_computed = cpu_ns >= COMPUTED * service.mean_ns || cpus.used >= CPUS_BUSY;
+    let is_computed = cpu_ns >= COMPUTED * service.mean_ns || cpus.busy >= CPUS_BUSY;
     if body < BODY_MIN || service.mean_ns < TIME_MIN_NS || !is_even || is_computed {
         return Detection::Clear;
     }

@@ -216,6 +216,35 @@ fn a_rate_that_every_connection_is_held_to_is_paced() {
     assert_eq!(with_cpu(0.9e9, 1_010_000_000, 1 << 20).name, NOT_SATURATED, "it is computed all the time");
 }
 
+/// A stack that was measured without --observe: nginx had 1 % of two CPUs, PHP and its database the rest. The limiter was a rate
+/// of each connection ("with the CPUs 99.8 % busy").
+#[test]
+fn cpus_that_are_full_of_programs_behind_the_server_are_the_limit_and_no_rate_is() {
+    let with = |name: &str, cpu_cores| {
+        let mut evidence = run();
+        let observed = seen(&mut evidence);
+        let machine = observed.machine.as_mut().unwrap();
+        (machine.cpus, machine.busy_mean) = (2, 0.99);
+        (machine.cpu_busy_mean, machine.cpu_shares) = (vec![0.99; 2], vec![CpuShares::default(); 2]);
+        let other = model::OtherObserved { name: name.into(), cpu_cores };
+        observed.others = Some(model::OthersObserved { cpu_cores, processes: vec![other] });
+        let server = observed.server.as_mut().expect("seen");
+        (server.cpu_cores, server.cpu_ns_per_request) = (0.02, Some(1e6));
+        let service = &mut evidence.latency.service;
+        (service.mean_ns, service.p50_ns, service.p99_ns) = (1e9, 1_000_000_000, 1_010_000_000);
+        evidence.flow.bytes_received = evidence.flow.completed << 20;
+        evidence.outstanding.mean = 64.0;
+        evidence.probe = None;
+        of(&evidence)
+    };
+    let php = with("php-fpm8.2", 1.9);
+    assert_eq!((php.name.as_str(), php.confidence), ("cpu-limited", Confidence::Medium), "{php:#?}");
+    let says = "; php-fpm8.2 is taken to work for this server (--observe php-fpm8.2 makes sure)";
+    assert!(php.says.contains("php-fpm8.2 uses 1.90") && php.says.ends_with(says), "{}", php.says);
+    let foreign = with("cc1plus", 1.9);
+    assert!(!["cpu-limited", "paced"].contains(&foreign.name.as_str()), "{foreign:#?}");
+}
+
 /// Starman's master on its pipe was a pool of one that is occupied, Varnish's main thread one that sleeps.
 #[test]
 fn a_helper_that_nobody_wakes_is_no_worker_that_is_occupied() {

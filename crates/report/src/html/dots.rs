@@ -5,6 +5,7 @@ use model::{Estimate, ExperimentRecord, ExperimentRow, VerdictState};
 use plotly::Scatter;
 use plotly::common::{ErrorData, ErrorType, Marker, Mode};
 use plotly::layout::{Axis, HoverMode};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// So many colours are told apart.
 const SERIES_MAX: usize = 6;
@@ -66,6 +67,8 @@ fn place(line: usize) -> f64 {
 /// What has a line of its own, and what a colour.
 struct Keys {
     lines: Vec<String>,
+    /// Places of the lines.
+    places: BTreeMap<String, f64>,
     series: Vec<String>,
     by: By,
 }
@@ -82,13 +85,8 @@ enum By {
 impl Keys {
     fn of<'a>(rows: impl Iterator<Item = &'a ExperimentRow> + Clone) -> Option<Self> {
         let distinct = |by: &By| {
-            let mut names: Vec<String> = Vec::new();
-            for name in rows.clone().map(|row| line(by, row)) {
-                if !names.contains(&name) {
-                    names.push(name);
-                }
-            }
-            names
+            let mut seen = BTreeSet::new();
+            rows.clone().map(|row| line(by, row)).filter(|name| seen.insert(name.clone())).collect::<Vec<_>>()
         };
         let (variants, loads) = (distinct(&By::Variant), distinct(&By::Load));
         let (lines, series, by) = match () {
@@ -97,7 +95,8 @@ impl Keys {
             () if variants.len() <= SERIES_MAX => (loads, variants, By::Load),
             () => (distinct(&By::Row), vec![String::new()], By::Row),
         };
-        Some(Self { lines, series, by })
+        let places = lines.iter().enumerate().map(|(i, line)| (line.clone(), place(i))).collect();
+        Some(Self { lines, places, series, by })
     }
 
     fn series(&self, row: &ExperimentRow) -> String {
@@ -109,8 +108,7 @@ impl Keys {
     }
 
     fn place(&self, row: &ExperimentRow) -> f64 {
-        let name = line(&self.by, row);
-        place(self.lines.iter().position(|line| *line == name).unwrap_or(0))
+        self.places.get(&line(&self.by, row)).copied().unwrap_or_default()
     }
 }
 

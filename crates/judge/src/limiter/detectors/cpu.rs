@@ -19,7 +19,7 @@ const IN_FLIGHT: f64 = 1.5;
 const STOLEN: f64 = 0.98;
 /// What confines a server to some CPUs of a machine.
 const AFFINITY: &str = "CPU affinity (taskset, cpuset)";
-/// From this share on it is said that programs are taken to work for the server.
+/// From this share of the CPUs on programs that are taken to work for the server are named.
 const BEHIND_MIN: f64 = 0.02;
 /// Processes named.
 const NAMED_MAX: usize = 3;
@@ -46,7 +46,7 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
         if is_confined { format!(" (of {machine})") } else { String::new() },
         percent(busy),
         split.join(", "),
-        list(&users(input)),
+        list(&users(input, behind)),
         behind_words(input, behind),
         if is_confined { "; more processes or workers on them would not help" } else { "" }
     );
@@ -88,18 +88,20 @@ fn queue(input: &LimiterInput<'_>, cpus: f64) -> bool {
 
 /// Who is taken to work for the server, and how it is made sure; nothing where it makes no difference.
 fn behind_words(input: &LimiterInput<'_>, behind: f64) -> String {
-    let first = input.behind().max_by(|a, b| a.cpu_cores.total_cmp(&b.cpu_cores)).filter(|_| behind >= BEHIND_MIN);
+    let all = input.behind().filter(|_| behind >= BEHIND_MIN);
+    let first = all.max_by(|a, b| a.cpu_cores.total_cmp(&b.cpu_cores));
     first.map_or_else(String::new, |first| {
         format!("; {0} is taken to work for this server (--observe {0} makes sure)", first.name)
     })
 }
 
-/// Largest users of CPU time: processes of the server and its companions, what is taken to work for them, and the load generator where it has no CPUs of
-/// its own.
-fn users(input: &LimiterInput<'_>) -> Vec<String> {
+/// Largest users of CPU time: processes of the server and its companions, what is taken to work for them, and the load
+/// generator where it has no CPUs of its own.
+fn users(input: &LimiterInput<'_>, behind: f64) -> Vec<String> {
     let processes = input.groups().flat_map(|(_, group)| &group.processes);
     let mut all: Vec<(&str, f64)> = processes.map(|process| (process.name.as_str(), process.cpu_cores)).collect();
-    all.extend(input.behind().map(|other| (other.name.as_str(), other.cpu_cores)));
+    let counted = input.behind().filter(|_| behind >= BEHIND_MIN);
+    all.extend(counted.map(|other| (other.name.as_str(), other.cpu_cores)));
     all.extend(input.generator_beside().map(|generator| ("the load generator itself", generator.cpu_cores)));
     all.retain(|(_, cores)| *cores >= CORES_MIN);
     all.sort_by(|a, b| b.1.total_cmp(&a.1));

@@ -32,6 +32,12 @@ fn without_zeros(number: &str) -> &str {
     if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number }
 }
 
+/// Round factors between two ends with their words: `1/10`, `1`, `10`.
+pub(crate) fn factor_ticks(low: f64, high: f64) -> Vec<(f64, String)> {
+    let words = |ratio: f64| if ratio < 1.0 { format!("1/{}", short_load(1.0 / ratio)) } else { short_load(ratio) };
+    round_ticks(low, high).into_iter().map(|ratio| (ratio, words(ratio))).collect()
+}
+
 /// A load in little room.
 pub(crate) fn short_load(load: f64) -> String {
     if load < 10_000.0 {
@@ -67,6 +73,8 @@ mod tests {
         assert_eq!(load_ticks(1.0, 1024.0), [1.0, 4.0, 16.0, 64.0, 256.0, 1024.0]);
         assert_eq!([1e6, 2e4, 5e8, 1e9].map(short_time), ["1 ms", "20 µs", "500 ms", "1 s"]);
         assert_eq!(extremes([0.0, 4.0, 9.0].into_iter()), (4.0, 9.0));
+        let words: Vec<String> = factor_ticks(0.009, 800.0).into_iter().map(|(_, words)| words).collect();
+        assert_eq!(words, ["1/100", "1/10", "1", "10", "100", "1000"]);
         assert_eq!(extremes([].into_iter()), (1.0, 10.0));
         assert_eq!(
             [1.0, 2.5, 4096.0, 20_000.0, 12_345.0, 1e6].map(short_load),

@@ -1,6 +1,6 @@
 //! Common parts of all charts: style, scales, and the way their data gets into the page.
 
-use crate::scales::{extremes, load_ticks, round_ticks, short_load, short_time};
+use crate::scales::{extremes, factor_ticks, load_ticks, round_ticks, short_load, short_time};
 use crate::visible;
 use plotly::common::{Anchor, AxisSide, DashType, Font, Line, Marker, MarkerSymbol, Mode, Orientation};
 use plotly::configuration::{DisplayModeBar, DoubleClick};
@@ -229,9 +229,7 @@ pub(super) fn rate_axis(values_per_s: impl Iterator<Item = f64>) -> Axis {
 
 /// A logarithmic axis of factors: `1/10`, `1`, `10`.
 pub(super) fn factor_axis(low: f64, high: f64) -> Axis {
-    let ticks = round_ticks(low, high);
-    let text = |ratio: &f64| if *ratio < 1.0 { format!("1/{}", short_load(1.0 / ratio)) } else { short_load(*ratio) };
-    let text = ticks.iter().map(text).collect();
+    let (ticks, text) = factor_ticks(low, high).into_iter().unzip();
     log_axis(low, high).tick_values(ticks).tick_text(text)
 }
 

@@ -13,12 +13,11 @@ use crate::compare::{
     arms, baseline, block_header, block_rows, calls, conditions, cpu_sets, decisive, design, floor, machines, profiles,
     summary,
 };
-use crate::paper::forest::{lines, span};
+use crate::paper::forest::{Scale, lines};
 use crate::paper::overhead;
 use crate::record::PROFILES_FOLDER;
-use crate::scales::extremes;
 use crate::terminal::profile::{CHANGED, PHP_CHANGED, changed};
-use model::human::{factor, plural};
+use model::human::plural;
 use model::{ArmProfile, BlockRecord, CompareEnd, CompareRecord, MetricRecord};
 use plotly::Scatter;
 use plotly::common::{DashType, HoverInfo, Line, Marker, Mode};
@@ -136,7 +135,7 @@ fn forest(record: &CompareRecord) -> Option<Chart> {
     let several = record.arms.len() > 2;
     let labels: Vec<String> = drawn.iter().map(|metric| label(metric, several)).collect();
     let places: Vec<f64> = (0..drawn.len()).map(|i| -(i as f64)).collect();
-    let scale = Scale::of(record);
+    let scale = Scale::of(&lines(record), record.margin);
     let mut traces = Vec::new();
     for (metric, place) in drawn.iter().zip(&places) {
         if let (Some(low), Some(high)) = (metric.ratio.low, metric.ratio.high) {
@@ -154,44 +153,20 @@ fn forest(record: &CompareRecord) -> Option<Chart> {
     traces.push(zero.line(Line::new().color(GREY).width(1.0).dash(DashType::Dash)).hover_info(HoverInfo::Skip));
     let names: Vec<String> = labels.iter().map(|label| plain(label)).collect();
     let rows = Axis::new().tick_values(places).tick_text(names).zero_line(false).auto_margin(true).show_grid(false);
-    let mut axes = layout(scale.axis(), rows).show_legend(false);
+    let mut axes = layout(axis(&scale), rows).show_legend(false);
     axes.add_shape(band(scale.place(1.0 - record.margin), scale.place(1.0 + record.margin)));
     let note = "change of each quantity with its interval; within the grey band a change does not matter (--margin)";
     let height_px = 120 + 34 * drawn.len() as u32;
     Some(chart("Changes against the baseline", note, traces, axes).height_px(height_px))
 }
 
-/// How changes stand on an axis.
-enum Scale {
-    /// In percent; ends of the axis.
-    Percent(f64, f64),
-    /// As factors of the baseline, where one is so large that others would not be seen; ends of the axis.
-    Factor(f64, f64),
-}
-
-impl Scale {
-    fn of(record: &CompareRecord) -> Self {
-        let (low, high) = span(&lines(record), record.margin);
-        let ends = record.metrics.iter().flat_map(|one| [one.ratio.low, Some(one.ratio.value), one.ratio.high]);
-        let (least, most) = extremes(ends.flatten().chain([1.0]));
-        if factor(most).is_some() { Self::Factor(least, most) } else { Self::Percent(low, high) }
-    }
-
-    fn place(&self, ratio: f64) -> f64 {
-        match self {
-            Self::Percent(..) => 100.0 * (ratio - 1.0),
-            // A logarithmic axis has no place for zero.
-            Self::Factor(least, _) => ratio.max(*least),
+/// The axis of a forest plot.
+fn axis(scale: &Scale) -> Axis {
+    match *scale {
+        Scale::Percent { low, high } => {
+            Axis::new().title("change against the baseline, %").range(vec![low, high]).zero_line(false)
         }
-    }
-
-    fn axis(&self) -> Axis {
-        match *self {
-            Self::Percent(low, high) => {
-                Axis::new().title("change against the baseline, %").range(vec![low, high]).zero_line(false)
-            }
-            Self::Factor(least, most) => factor_axis(least, most).title("times the baseline"),
-        }
+        Scale::Factor { low, high } => factor_axis(low, high).title("times the baseline"),
     }
 }
 

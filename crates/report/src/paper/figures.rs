@@ -1,10 +1,11 @@
 //! Figures of a comparison for a paper: the forest plot and the strips of blocks, as plain SVG.
 
 use super::blocks::{Strip, StripLine, strips};
-use super::forest::{ForestLine, lines, span};
+use super::forest::{ForestLine, Scale, lines};
 use super::place;
 use super::svg::{Align, COLOURS, FONT, INK, SMALL, SOFT, Svg, WIDTH, text_width, ticks};
 use crate::compare::baseline;
+use crate::scales::factor_ticks;
 use model::human::percent;
 use model::{Call, CompareRecord};
 
@@ -43,23 +44,35 @@ fn forest(record: &CompareRecord) -> Option<String> {
     let right = WIDTH - widest(&mut lines.iter().map(|line| line.text.as_str())) - 2.0 * AIR;
     let height = AIR + ROW * lines.len() as f64 + AXIS;
     let bottom = height - AXIS;
-    let (low, high) = span(&lines, record.margin);
-    let x = |change: f64| left + (right - left) * (change - low) / (high - low);
+    let scale = Scale::of(&lines, record.margin);
+    let x = |ratio: f64| left + (right - left) * scale.share(ratio);
     let mut drawing = Svg::new(WIDTH, height);
-    let margin = 100.0 * record.margin;
-    drawing.rectangle((x(-margin), AIR), (x(margin) - x(-margin), bottom - AIR), BAND);
-    drawing.line((x(0.0), AIR), (x(0.0), bottom), INK, 0.8, "");
+    let (from, to) = (x(1.0 - record.margin), x(1.0 + record.margin));
+    drawing.rectangle((from, AIR), (to - from, bottom - AIR), BAND);
+    drawing.line((x(1.0), AIR), (x(1.0), bottom), INK, 0.8, "");
     drawing.line((left, bottom), (right, bottom), INK, 0.8, "");
-    for tick in ticks(low, high, 6) {
-        drawing.line((x(tick), bottom), (x(tick), bottom + 3.0), INK, 0.8, "");
-        drawing.text((x(tick), bottom + 12.0), Align::Middle, SMALL, INK, &format!("{tick:+}%").replace("+0%", "0%"));
+    for (ratio, words) in ticks_of(scale) {
+        drawing.line((x(ratio), bottom), (x(ratio), bottom + 3.0), INK, 0.8, "");
+        drawing.text((x(ratio), bottom + 12.0), Align::Middle, SMALL, INK, &words);
     }
-    let about = format!("change against {} (grey: less than {})", baseline(record), percent(record.margin));
+    let what = if matches!(scale, Scale::Factor { .. }) { "times" } else { "change against" };
+    let about = format!("{what} {} (grey: less than {})", baseline(record), percent(record.margin));
     drawing.text((f64::midpoint(left, right), bottom + 24.0), Align::Middle, SMALL, SOFT, &about);
     for (i, line) in lines.iter().enumerate() {
         forest_line(&mut drawing, line, AIR + ROW * (i as f64 + 0.5), (left, right), x);
     }
     Some(drawing.finish("Changes with 95 % intervals"))
+}
+
+/// Ratios that the axis names, with their words.
+fn ticks_of(scale: Scale) -> Vec<(f64, String)> {
+    match scale {
+        Scale::Percent { low, high } => {
+            let words = |change: f64| format!("{change:+}%").replace("+0%", "0%");
+            ticks(low, high, 6).into_iter().map(|change| (1.0 + change / 100.0, words(change))).collect()
+        }
+        Scale::Factor { low, high } => factor_ticks(low, high),
+    }
 }
 
 fn forest_line(drawing: &mut Svg, line: &ForestLine, y: f64, (left, right): (f64, f64), x: impl Fn(f64) -> f64) {
@@ -72,7 +85,7 @@ fn forest_line(drawing: &mut Svg, line: &ForestLine, y: f64, (left, right): (f64
             drawing.line((x(end), y - 3.0), (x(end), y + 3.0), colour, 1.4, "");
         }
     }
-    drawing.mark((x(line.change), y), 3.0, colour, true);
+    drawing.mark((x(line.ratio), y), 3.0, colour, true);
     drawing.text((right + AIR, base), Align::Left, FONT, INK, &line.text);
 }
 

@@ -5,6 +5,7 @@ use crate::text::list;
 use crate::{Check, Outcome, Rule};
 use model::human::percent;
 use model::{Evidence, FindingState, StatusRecord};
+use std::collections::BTreeMap;
 
 const BUSY_SHARE: f64 = 0.95;
 /// Above it more workers find no CPU.
@@ -43,12 +44,24 @@ fn check(evidence: &Evidence) -> Outcome {
     }
     let full: Vec<_> = pools.iter().filter(|pool| pool.is_full()).collect();
     let Some(worst) = full.iter().max_by(|a, b| a.busy.total_cmp(&b.busy)) else { return Outcome::Pass };
-    let sentences: Vec<_> = full.iter().map(|pool| pool.sentence()).collect();
+    let sentences: Vec<_> = distinct(&full).iter().map(|pool| pool.sentence()).collect();
     let message = format!("{}: the pool limits goodput", list(&sentences));
     let figures =
         [("workers", worst.workers), ("busy", worst.busy), ("queue", worst.queue), ("pools_full", full.len() as f64)];
     let remedy = remedy(evidence, worst);
     Outcome::fired(RULE.id, FindingState::Note, message, remedy, figures)
+}
+
+/// Each pool once, as full as it was: trials that start their servers anew have each a page of its own.
+fn distinct<'a>(full: &[&'a Pool]) -> Vec<&'a Pool> {
+    let mut pools: BTreeMap<(&str, u64), &Pool> = BTreeMap::new();
+    for pool in full {
+        let fullest = pools.entry((pool.name, pool.workers.round() as u64)).or_insert(pool);
+        if (pool.busy, pool.queue) > (fullest.busy, fullest.queue) {
+            *fullest = pool;
+        }
+    }
+    pools.into_values().collect()
 }
 
 fn pools(evidence: &Evidence) -> Vec<Pool> {
@@ -142,6 +155,17 @@ mod tests {
         let found = finding(check(&evidence));
         assert!(found.message.contains("Apache's 150 workers") && found.remedy.contains("99 % busy too"), "{found:?}");
         assert!(found.remedy.contains("more workers gain little"), "{found:?}");
+    }
+
+    /// A comparison told of "php-fpm's 5 workers" six times in one sentence, once for each block.
+    #[test]
+    fn a_pool_of_several_trials_is_told_once() {
+        let mut evidence = examples::run("SV-01");
+        let page = pages(&evidence, &["php-fpm"]).next().expect("a page").1.clone();
+        evidence.status.extend([page.clone(), page]);
+        let found = finding(check(&evidence));
+        assert_eq!(found.message.matches("workers were").count(), 1, "{found:?}");
+        assert_eq!(found.evidence["pools_full"], 3.0);
     }
 
     #[test]

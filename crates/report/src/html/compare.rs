@@ -16,6 +16,7 @@ use crate::compare::{
 use crate::paper::forest::{Scale, lines};
 use crate::paper::overhead;
 use crate::record::PROFILES_FOLDER;
+use crate::scales::extremes;
 use crate::terminal::profile::{CHANGED, PHP_CHANGED, changed};
 use model::human::plural;
 use model::{ArmProfile, BlockRecord, CompareEnd, CompareRecord, MetricRecord};
@@ -181,22 +182,25 @@ fn course(record: &CompareRecord) -> Option<Chart> {
         .filter(|(_, block)| block.counted)
         .map(|(i, block)| (i as f64 + 1.0, block))
         .collect();
-    let mut traces = Vec::new();
+    let scale = Scale::of(&lines(record), record.margin);
+    let (mut traces, mut places) = (Vec::new(), Vec::new());
     for (load, metric) in decisive(record) {
         for variant in &variants {
             let value = |block: &BlockRecord, arm: &str| block.values.get(arm)?.get(&load)?.get(&metric).copied();
             let change = |block: &BlockRecord| {
                 let (one, other) = (value(block, baseline)?, value(block, variant)?);
-                (one > 0.0).then(|| 100.0 * (other / one - 1.0))
+                (one > 0.0).then(|| other / one)
             };
-            let (x, y): (Vec<f64>, Vec<f64>) =
+            let (x, ratios): (Vec<f64>, Vec<f64>) =
                 counted.iter().filter_map(|(number, block)| Some((*number, change(block)?))).unzip();
             if x.is_empty() {
                 continue;
             }
             let name = format!("{variant}: {}, {}", metric.words(), load.words());
-            let hover = x.iter().zip(&y).map(|(number, change)| format!("block {number}: {}", signed(change / 100.0)));
+            let hover = x.iter().zip(&ratios).map(|(number, ratio)| format!("block {number}: {}", signed(ratio - 1.0)));
             let hover = hover.collect();
+            let y: Vec<f64> = ratios.iter().map(|ratio| scale.place(*ratio)).collect();
+            places.extend_from_slice(&y);
             let (i, colour) = (traces.len(), nth_colour(traces.len()));
             traces.push(nth_line(i, colour, line(&name, colour, x, y, hover)));
         }
@@ -204,7 +208,12 @@ fn course(record: &CompareRecord) -> Option<Chart> {
     if traces.is_empty() {
         return None;
     }
-    let axes = layout(Axis::new().title("block").zero_line(false), Axis::new().title("change, %").zero_line(true));
+    let (low, high) = extremes(places.into_iter().chain([1.0]));
+    let changes = match scale {
+        Scale::Percent { .. } => Axis::new().title("change, %").zero_line(true),
+        Scale::Factor { .. } => factor_axis(low, high).title("times the baseline"),
+    };
+    let axes = layout(Axis::new().title("block").zero_line(false), changes);
     let note = "change against the baseline in each block that counts; a trend would be a drift";
     Some(chart("Changes by block", note, traces, axes))
 }

@@ -16,6 +16,8 @@ const STRIP: f64 = 120.0;
 const AIR: f64 = 8.0;
 /// Room for the words at an axis.
 const AXIS: f64 = 30.0;
+/// Room that the words of a factor take on an axis.
+const TICK_ROOM: f64 = 36.0;
 const BAND: &str = "#e4e4e4";
 
 /// A figure and the name of its file, without a folder.
@@ -51,7 +53,7 @@ fn forest(record: &CompareRecord) -> Option<String> {
     drawing.rectangle((from, AIR), (to - from, bottom - AIR), BAND);
     drawing.line((x(1.0), AIR), (x(1.0), bottom), INK, 0.8, "");
     drawing.line((left, bottom), (right, bottom), INK, 0.8, "");
-    for (ratio, words) in ticks_of(scale) {
+    for (ratio, words) in ticks_of(scale, right - left) {
         drawing.line((x(ratio), bottom), (x(ratio), bottom + 3.0), INK, 0.8, "");
         drawing.text((x(ratio), bottom + 12.0), Align::Middle, SMALL, INK, &words);
     }
@@ -64,14 +66,23 @@ fn forest(record: &CompareRecord) -> Option<String> {
     Some(drawing.finish("Changes with 95 % intervals"))
 }
 
-/// Ratios that the axis names, with their words.
-fn ticks_of(scale: Scale) -> Vec<(f64, String)> {
+/// Ratios that an axis of so much room names, with their words.
+fn ticks_of(scale: Scale, room: f64) -> Vec<(f64, String)> {
     match scale {
         Scale::Percent { low, high } => {
             let words = |change: f64| format!("{change:+}%").replace("+0%", "0%");
             ticks(low, high, 6).into_iter().map(|change| (1.0 + change / 100.0, words(change))).collect()
         }
-        Scale::Factor { low, high } => factor_ticks(low, high),
+        Scale::Factor { low, high } => {
+            let all = factor_ticks(low, high);
+            let one = all.iter().position(|(ratio, _)| *ratio >= 1.0).unwrap_or(0);
+            let step = (all.len() as f64 * TICK_ROOM / room.max(TICK_ROOM)).ceil() as usize;
+            all.into_iter()
+                .enumerate()
+                .filter(|(i, _)| i.abs_diff(one) % step.max(1) == 0)
+                .map(|(_, tick)| tick)
+                .collect()
+        }
     }
 }
 
@@ -171,6 +182,14 @@ mod tests {
         for figure in &all {
             assert!(!figure.svg.contains("NaN") && !figure.svg.contains("inf") && !figure.svg.contains("script"));
         }
+    }
+
+    #[test]
+    fn words_of_factors_have_room_and_no_change_is_among_them() {
+        let names = |room| ticks_of(Scale::Factor { low: 0.001, high: 900.0 }, room);
+        let words: Vec<String> = names(100.0).into_iter().map(|(_, words)| words).collect();
+        assert_eq!(words, ["1/1000", "1", "1000"]);
+        assert_eq!(names(1e4).len(), 7);
     }
 
     #[test]

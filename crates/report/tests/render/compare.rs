@@ -196,7 +196,8 @@ fn beside_a_change_of_hundreds_of_times_the_others_can_be_seen() {
     let mut record = compared();
     record.metrics[0].ratio = Estimate { value: 184.0, low: Some(176.0), high: Some(193.0), n: 6 };
     let page = page(&[item("c", AnyRecord::Compare(&record), None)]);
-    let forest = charts(&page).swap_remove(0);
+    let [forest, course] = &charts(&page)[..2] else { panic!("two charts") };
+    assert_eq!(course["layout"]["yaxis"]["type"], "log");
     assert_eq!(forest["layout"]["xaxis"]["type"], "log");
     assert_eq!(forest["layout"]["xaxis"]["title"]["text"], "times the baseline");
     let band = &forest["layout"]["shapes"][0];

@@ -310,7 +310,7 @@ fn php_functions_have_their_shares_of_the_cpu_time_in_the_window() {
     assert!((found - 0.75).abs() < error, "{found}: {folded}");
     let processes = record["profile"]["processes"].as_array().expect("a list");
     let fpm = processes.iter().find(|process| text(process, "name").starts_with("php-fpm")).expect("it used the CPU");
-    assert!(text(fpm, "role") == "companion" && number(fpm, "share") > 0.5, "{fpm:#}");
+    assert!(text(fpm, "role") == "companion" && number(fpm, "cpu_us_per_good_request") > 0.0, "{fpm:#}");
     stacks.fine(["report", "out"]);
     let page = std::fs::read_to_string(stacks.work().join("out/report.html")).expect("a page");
     assert!(page.contains("<h2>PHP functions</h2>") && page.contains("three_parts") && page.contains("php.svg"));

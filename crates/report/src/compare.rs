@@ -159,7 +159,7 @@ fn cannot_tell(record: &CompareRecord, metric: &MetricRecord, variant: &str, bas
         (Some(range), None) => format!("the measurements allow a change {range}"),
         (Some(range), Some(bound)) => format!("the change is {range} ({bound})"),
         (None, Some(bound)) => bound.clone(),
-        (None, None) => format!("{} give no range, at least {} do", plural(metric.ratio.n, "block"), stats::RUNS_MIN),
+        (None, None) => format!("a range needs at least {} blocks, and there are {}", stats::RUNS_MIN, metric.ratio.n),
     };
     let more = more(record, metric).map_or_else(String::new, |more| format!("; {more}"));
     format!("For {quantity}{} we cannot tell {variant} from {baseline}: {why}{more}.", at(record, metric))

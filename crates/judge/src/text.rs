@@ -1,5 +1,7 @@
 //! Advice and enumerations inside sentences.
 
+use model::ENDED_CHILDREN;
+
 /// `value` rounded up to two leading digits, for advice: 12,345 becomes 13,000.
 #[must_use]
 pub fn round_up(value: f64) -> u64 {
@@ -15,6 +17,24 @@ pub fn list(items: &[String]) -> String {
         [one] => one.clone(),
         [rest @ .., last] => format!("{} and {last}", rest.join(", ")),
     }
+}
+
+/// What `--observe` takes to monitor the processes of this name.
+#[must_use]
+pub fn observable(name: &str) -> String {
+    typed(program(name))
+}
+
+/// The program that does or starts the work.
+#[must_use]
+pub fn program(name: &str) -> &str {
+    name.trim_end_matches(ENDED_CHILDREN)
+}
+
+/// A name as a shell takes it.
+fn typed(name: &str) -> String {
+    let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "-_./:".contains(c));
+    if is_plain { name.to_owned() } else { format!("'{}'", name.replace('\'', r"'\''")) }
 }
 
 #[cfg(test)]

@@ -3,9 +3,9 @@
 use super::{Change, Detection, Signal, figures};
 use crate::limiter::input::{CPUS, Cpus, LimiterInput};
 use crate::limiter::laws;
-use crate::text::list;
-use model::ServerThreadObserved;
+use crate::text::{list, observable};
 use model::human::{percent, plural};
+use model::{OtherObserved, ServerThreadObserved};
 
 /// The mean of the CPUs that the server may use; of many, one is always a little less busy.
 const BUSY: f64 = 0.9;
@@ -40,14 +40,15 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
     let machine = input.observed().and_then(|seen| seen.machine.as_ref()).map_or(0, |machine| machine.cpus);
     let is_confined = cpus < f64::from(machine);
     let left = if granted < STOLEN { " of the time left by the hypervisor" } else { "" };
+    let named_behind: Vec<_> = input.behind().filter(|_| behind >= BEHIND_MIN).collect();
     let says = format!(
         "the {} available to the server{} {verb} {} busy ({}){left}; {}{}{}",
         plural(cpus as u64, "CPU"),
         if is_confined { format!(" (of {machine})") } else { String::new() },
         percent(busy),
         split.join(", "),
-        list(&users(input, behind)),
-        behind_words(input, behind),
+        list(&users(input, &named_behind)),
+        behind_words(&named_behind),
         if is_confined { "; more processes or workers on them would not help" } else { "" }
     );
     let change = Change::twice("CPUs", cpus, None);
@@ -86,22 +87,21 @@ fn queue(input: &LimiterInput<'_>, cpus: f64) -> bool {
         || input.evidence.outstanding.mean >= IN_FLIGHT * cpus
 }
 
-/// Who is taken to work for the server, and how it is made sure; nothing where it makes no difference.
-fn behind_words(input: &LimiterInput<'_>, behind: f64) -> String {
-    let all = input.behind().filter(|_| behind >= BEHIND_MIN);
-    let first = all.max_by(|a, b| a.cpu_cores.total_cmp(&b.cpu_cores));
+/// Who is taken to work for the server, and how it is made sure; nothing where nobody is.
+fn behind_words(behind: &[&OtherObserved]) -> String {
+    let first = behind.iter().max_by(|a, b| a.cpu_cores.total_cmp(&b.cpu_cores));
     first.map_or_else(String::new, |first| {
-        format!("; {0} is taken to work for this server (--observe {0} makes sure)", first.name)
+        let (name, typed) = (&first.name, observable(&first.name));
+        format!("; {name} is taken to work for this server (--observe {typed} makes sure)")
     })
 }
 
 /// Largest users of CPU time: processes of the server and its companions, what is taken to work for them, and the load
 /// generator where it has no CPUs of its own.
-fn users(input: &LimiterInput<'_>, behind: f64) -> Vec<String> {
+fn users(input: &LimiterInput<'_>, behind: &[&OtherObserved]) -> Vec<String> {
     let processes = input.groups().flat_map(|(_, group)| &group.processes);
     let mut all: Vec<(&str, f64)> = processes.map(|process| (process.name.as_str(), process.cpu_cores)).collect();
-    let counted = input.behind().filter(|_| behind >= BEHIND_MIN);
-    all.extend(counted.map(|other| (other.name.as_str(), other.cpu_cores)));
+    all.extend(behind.iter().map(|other| (other.name.as_str(), other.cpu_cores)));
     all.extend(input.generator_beside().map(|generator| ("the load generator itself", generator.cpu_cores)));
     all.retain(|(_, cores)| *cores >= CORES_MIN);
     all.sort_by(|a, b| b.1.total_cmp(&a.1));

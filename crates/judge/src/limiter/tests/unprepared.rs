@@ -241,6 +241,8 @@ fn cpus_that_are_full_of_programs_behind_the_server_are_the_limit_and_no_rate_is
     assert_eq!((php.name.as_str(), php.confidence), ("cpu-limited", Confidence::Medium), "{php:#?}");
     let says = "; php-fpm8.2 is taken to work for this server (--observe php-fpm8.2 makes sure)";
     assert!(php.says.contains("php-fpm8.2 uses 1.90") && php.says.ends_with(says), "{}", php.says);
+    let ended = with("php-fpm8.2 (ended children)", 1.9);
+    assert!(ended.says.ends_with("(--observe php-fpm8.2 makes sure)"), "{}", ended.says);
     let foreign = with("cc1plus", 1.9);
     assert!(!["cpu-limited", "paced"].contains(&foreign.name.as_str()), "{foreign:#?}");
 }

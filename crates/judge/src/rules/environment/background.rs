@@ -2,10 +2,10 @@
 
 use crate::facts::disturbed::{Taken, account, taken};
 use crate::facts::kernel::{ELSEWHERE, is_server_seen};
-use crate::text::list;
+use crate::text::{list, observable, program};
 use crate::{Check, Outcome, Rule};
 use model::human::percent;
-use model::{Basis, Cause, ENDED_CHILDREN, Evidence, FindingState, OTHER_VARIANT, OtherObserved, works_behind_servers};
+use model::{Basis, Cause, Evidence, FindingState, OTHER_VARIANT, OtherObserved, works_behind_servers};
 
 const WARNING_SHARE: f64 = 0.02;
 const BOUND_SHARE: f64 = 0.10;
@@ -62,8 +62,7 @@ fn check(evidence: &Evidence) -> Outcome {
     let facts = format!("other processes used {} of the CPUs ({})", percent(background), named(&foreign, cpus));
     let remedy = match foreign.first() {
         Some(first) => {
-            let name = program(&first.name);
-            let typed = typed(name);
+            let (name, typed) = (program(&first.name), observable(&first.name));
             format!("stop them and measure again; if {name} works for the server, monitor it: --observe {typed}")
         }
         None => "stop them and measure again".to_owned(),
@@ -87,19 +86,8 @@ fn left(evidence: &Evidence, background: f64, cpus: f64) -> f64 {
 fn of_behind(names: &str, first: &str) -> (String, String) {
     (
         format!("{names} may work for this server; if so, its CPU time is part of the result"),
-        format!("monitor it with the server (--observe {}); otherwise stop it", typed(program(first))),
+        format!("monitor it with the server (--observe {}); otherwise stop it", observable(first)),
     )
-}
-
-/// The program that does or starts the work.
-fn program(name: &str) -> &str {
-    name.trim_end_matches(ENDED_CHILDREN)
-}
-
-/// A name as a shell takes it.
-fn typed(name: &str) -> String {
-    let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "-_./:".contains(c));
-    if is_plain { name.to_owned() } else { format!("'{}'", name.replace('\'', r"'\''")) }
 }
 
 fn begins(names: &[&str], name: &str) -> bool {
@@ -155,7 +143,7 @@ mod tests {
         assert!(found.remedy.ends_with("if bash works for the server, monitor it: --observe bash"), "{found:?}");
         let found = finding(check(&with(&[("php-fpm8.2 (ended children)", 1.2)], 0.9)));
         assert!(found.remedy.contains("(--observe php-fpm8.2)"), "{found:?}");
-        assert_eq!([typed("tmux: server"), typed("it's")], ["'tmux: server'", r"'it'\''s'"]);
+        assert_eq!([observable("tmux: server"), observable("it's")], ["'tmux: server'", r"'it'\''s'"]);
     }
 
     #[test]

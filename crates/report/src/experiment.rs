@@ -44,15 +44,16 @@ pub(crate) const PLAN_HEADER: [&str; 6] = ["step", "block", "variant", "load", "
 
 /// A table of rows: its columns that say something, those of text first.
 pub(crate) struct Columns {
-    pub(crate) header: Vec<&'static str>,
+    pub(crate) header: Vec<String>,
     pub(crate) rows: Vec<Vec<String>>,
     /// Columns of text.
     pub(crate) texts: usize,
 }
 
 impl Columns {
-    /// All that say something of `rows`, which are those of [`row`].
-    pub(crate) fn of(rows: &[Vec<String>]) -> Self {
+    /// All that say something of `rows`.
+    pub(crate) fn of<'a>(rows: impl IntoIterator<Item = &'a ExperimentRow>) -> Self {
+        let rows: Vec<Vec<String>> = rows.into_iter().map(row).collect();
         let differ = |column: usize| rows.windows(2).any(|pair| pair[0][column] != pair[1][column]);
         let says = |column: usize| match HEADER[column] {
             "variant" | "load" | "verdict" | "goodput" => true,
@@ -60,32 +61,31 @@ impl Columns {
             "n" => rows.iter().any(|row| row[column] != "1"),
             _ => rows.iter().any(|row| row[column] != "-"),
         };
-        let shown: Vec<usize> = (0..HEADER.len()).filter(|column| says(*column)).collect();
-        let cells = |row: &Vec<String>| shown.iter().map(|column| row[*column].clone()).collect();
-        let header: Vec<&str> = shown.iter().map(|column| HEADER[*column]).collect();
-        let texts = header.iter().take_while(|name| **name != "goodput").count();
-        Self { rows: rows.iter().map(cells).collect(), header, texts }
+        let saying: Vec<&str> = (0..HEADER.len()).filter(|column| says(*column)).map(|column| HEADER[column]).collect();
+        let texts = HEADER.iter().take_while(|name| **name != "goodput").count();
+        let all = Self { header: HEADER.map(str::to_owned).to_vec(), rows, texts };
+        all.only(|name| saying.contains(&name))
     }
 
-    /// The same without the columns `left_out`.
-    pub(crate) fn without(&self, left_out: &[&str]) -> Self {
-        let is_shown = |i: &usize| !left_out.contains(&self.header[*i]);
-        let shown: Vec<usize> = (0..self.header.len()).filter(is_shown).collect();
+    /// The same with some of the columns.
+    pub(crate) fn only(&self, is_shown: impl Fn(&str) -> bool) -> Self {
+        let shown: Vec<usize> = (0..self.header.len()).filter(|i| is_shown(&self.header[*i])).collect();
         let cells = |row: &Vec<String>| shown.iter().map(|i| row[*i].clone()).collect();
         let texts = shown.iter().filter(|i| **i < self.texts).count();
-        let header = shown.iter().map(|i| self.header[*i]).collect();
-        Self { header, rows: self.rows.iter().map(cells).collect(), texts }
+        Self { header: cells(&self.header), rows: self.rows.iter().map(cells).collect(), texts }
     }
 }
 
-/// All rows of an experiment; none of another result.
-pub(crate) fn rows_of(named: Named<'_>) -> Vec<Vec<String>> {
-    let AnyRecord::Experiment(record) = named.record else { return Vec::new() };
-    record.rows.iter().map(row).collect()
+/// The rows of an experiment; none of another result.
+pub(crate) fn rows_of(named: Named<'_>) -> &[ExperimentRow] {
+    match named.record {
+        AnyRecord::Experiment(record) => &record.rows,
+        _ => &[],
+    }
 }
 
 /// One variant under one load.
-pub(crate) fn row(row: &ExperimentRow) -> Vec<String> {
+fn row(row: &ExperimentRow) -> Vec<String> {
     let none = || "-".to_owned();
     let interval = match &row.capacity {
         Some(capacity) => bracket(capacity),
@@ -127,20 +127,20 @@ pub(crate) fn layers(record: &ExperimentRecord) -> Option<(Vec<String>, Vec<Vec<
     let row = |row: &&ExperimentRow| {
         let part = |column: &Option<&str>| {
             let layer = row.layers.iter().find(|layer| layer.program.as_deref() == *column);
-            layer.map_or_else(|| "-".to_owned(), |layer| time_between(&layer.ns_per_response))
+            layer.map_or_else(|| "-".to_owned(), |layer| between(&layer.ns_per_response, time))
         };
-        let mean = row.response_mean_ns.map_or_else(|| "-".to_owned(), |mean| time_between(&mean));
+        let mean = row.response_mean_ns.map_or_else(|| "-".to_owned(), |mean| between(&mean, time));
         [row.variant.clone(), row.load.clone(), mean].into_iter().chain(columns.iter().map(part)).collect()
     };
     let begin = HEADER_OF_LAYERS.into_iter().chain(programs).chain([LEFT]);
     (!known.is_empty()).then(|| (begin.map(str::to_owned).collect(), known.iter().map(row).collect()))
 }
 
-/// A time, with its interval where there is one: `20.5 ms (19.9 ms to 21.1 ms)`.
-fn time_between(estimate: &Estimate) -> String {
+/// A value in `words`, with its interval where there is one: `20.5 ms (19.9 ms to 21.1 ms)`.
+pub(crate) fn between(estimate: &Estimate, words: fn(f64) -> String) -> String {
     let ends = estimate.low.zip(estimate.high);
-    let ends = ends.map_or_else(String::new, |(low, high)| format!(" ({} to {})", time(low.max(0.0)), time(high)));
-    format!("{}{ends}", time(estimate.value))
+    let ends = ends.map_or_else(String::new, |(low, high)| format!(" ({} to {})", words(low.max(0.0)), words(high)));
+    format!("{}{ends}", words(estimate.value))
 }
 
 /// A state with the rules that made it so: `bound (LD-08)`.
@@ -255,8 +255,8 @@ fn of_step(planned: &PlannedStep) -> Vec<String> {
 pub fn effects(record: &ExperimentRecord) -> Vec<String> {
     let of_step = |(planned, step): (&PlannedStep, &StepRecord)| {
         let of = format!("step {}, {}", planned.number, planned.variant);
-        let effects = step.result.iter().flat_map(|result| result.effects.clone());
-        effects.map(move |effect| format!("{} ({of})", change(&effect))).collect::<Vec<_>>()
+        let effects = step.result.iter().flat_map(|result| &result.effects);
+        effects.map(|effect| format!("{} ({of})", change(effect))).collect::<Vec<_>>()
     };
     made(record).flat_map(of_step).collect()
 }

@@ -138,9 +138,8 @@ fn experiment_table(named: Named<'_>) -> Option<String> {
 /// The rows of an experiment as a table, with the columns that say something of any.
 #[must_use]
 pub fn experiment_rows(record: &ExperimentRecord) -> String {
-    let shown = experiment::Columns::of(&record.rows.iter().map(experiment::row).collect::<Vec<_>>());
-    let header: Vec<String> = shown.header.iter().map(|name| (*name).to_owned()).collect();
-    markdown_table(&header, &shown.rows, shown.texts)
+    let shown = experiment::Columns::of(&record.rows);
+    markdown_table(&shown.header, &shown.rows, shown.texts)
 }
 
 /// What stops the server, as a list; `of` tells several results apart.

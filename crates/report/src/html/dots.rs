@@ -1,6 +1,7 @@
 //! A figure of each row of an experiment: a dot with its interval, below one another, so that names have room.
 
 use super::chart::{Chart, chart, layout, nth_colour, nth_mark, nth_open_mark, plain};
+use crate::experiment::between;
 use model::{Estimate, ExperimentRecord, ExperimentRow, VerdictState};
 use plotly::Scatter;
 use plotly::common::{ErrorData, ErrorType, Marker, Mode};
@@ -144,11 +145,8 @@ fn points(
 
 /// What a point says of itself: `5 workers, 16 connections: 16.5/s (14.7/s to 18.3/s), valid`.
 fn hover(row: &ExperimentRow, estimate: &Estimate, figure: &Figure) -> String {
-    let words = figure.words;
-    let ends = estimate.low.zip(estimate.high);
-    let ends = ends.map_or_else(String::new, |(low, high)| format!(" ({} to {})", words(low.max(0.0)), words(high)));
     let verdict = row.verdict.map_or("no verdict", crate::terminal::verdict::state_word);
-    plain(&format!("{}: {}{ends}, {verdict}", line(&By::Row, row), words(estimate.value)))
+    plain(&format!("{}: {}, {verdict}", line(&By::Row, row), between(estimate, figure.words)))
 }
 
 #[cfg(test)]

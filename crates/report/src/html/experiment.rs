@@ -5,7 +5,7 @@ use super::chart::{Chart, rate_axis, time_axis};
 use super::dots::{Figure, dots};
 use super::view::{FileView, Group, ResultView, Table, VerdictView, command, environment, fact};
 use crate::experiment::{
-    Columns, STEP_HEADER, duration, effects, layers, made, meaning, row, size, step_row, took, unfinished,
+    Columns, STEP_HEADER, duration, effects, layers, made, meaning, size, step_row, took, unfinished,
 };
 use crate::record::STEPS_FOLDER;
 use model::human::{rate, time};
@@ -21,9 +21,9 @@ const FILES: [(&str, &str); 4] = [
 
 pub(super) fn view(shown: &Shown<'_>, record: &ExperimentRecord) -> ResultView {
     let (header, rows) = layers(record).unwrap_or_default();
-    let results = Columns::of(&record.rows.iter().map(row).collect::<Vec<_>>());
+    let results = Columns::of(&record.rows);
     let tables = [
-        Table { title: "Results", header: results.header.into_iter().map(str::to_owned).collect(), rows: results.rows },
+        Table { title: "Results", header: results.header, rows: results.rows },
         Table { title: "CPU time in the mean response, by program", header, rows },
         Table {
             title: "Steps",

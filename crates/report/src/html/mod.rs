@@ -30,6 +30,7 @@ mod timeline;
 mod view;
 
 use crate::Named;
+use crate::experiment::{Columns, rows_of};
 use crate::operating::fixed_loads;
 use crate::record::{AnyRecord, arm_folder};
 use crate::table::{RUN_HEADER, row};
@@ -163,8 +164,7 @@ fn side_by_side(items: &[Item<'_>], count: usize) -> ResultView {
         let (name, says) = crate::limiter::lines(arm.record.limiter.as_ref()?).swap_remove(0);
         Some(fact(name, format!("{}: {says}", arm.label)))
     });
-    let rows = items.iter().flat_map(|item| crate::experiment::rows_of(item.named)).collect::<Vec<_>>();
-    let experiments = crate::experiment::Columns::of(&rows);
+    let experiments = Columns::of(named.iter().flat_map(|named| rows_of(*named)));
     let tables = [
         ("Sweeps", crate::arms::header(&sweeps), sweeps.iter().map(|arm| arm.row()).collect()),
         ("Runs", RUN_HEADER.map(str::to_owned).to_vec(), named.iter().filter_map(|named| row(*named)).collect()),
@@ -178,7 +178,7 @@ fn side_by_side(items: &[Item<'_>], count: usize) -> ResultView {
             crate::compare::HEADER.map(str::to_owned).to_vec(),
             named.iter().filter_map(|named| crate::compare::row(*named)).collect(),
         ),
-        ("Experiments", experiments.header.into_iter().map(str::to_owned).collect(), experiments.rows),
+        ("Experiments", experiments.header, experiments.rows),
     ];
     let tables = tables.map(|(title, header, rows): (_, _, Vec<_>)| Table { title, header, rows });
     ResultView {

@@ -3,7 +3,7 @@
 use super::Style;
 use super::layout::{columns, labelled, labelled_painted, table};
 use crate::experiment::{
-    Columns, PLAN_HEADER, STEP_HEADER, TEXTS_OF_LAYERS, duration, effects, layers, made, meaning, plan_row, row, size,
+    Columns, PLAN_HEADER, STEP_HEADER, TEXTS_OF_LAYERS, duration, effects, layers, made, meaning, plan_row, size,
     step_row, unfinished,
 };
 use anstyle::{AnsiColor, Color};
@@ -55,12 +55,15 @@ pub fn experiment(record: &ExperimentRecord, style: &Style) -> String {
 
 /// One line for each variant and load, with the columns for which there is room.
 fn figures(record: &ExperimentRecord, style: Style) -> String {
-    let columns_of = |rows: &[ExperimentRow]| Columns::of(&rows.iter().map(row).collect::<Vec<_>>());
-    let whole = columns_of(&record.rows);
-    let without_rules = || record.rows.iter().map(|row| ExperimentRow { rules: Vec::new(), ..row.clone() });
-    let last = columns_of(&without_rules().collect::<Vec<_>>()).without(&LEFT_OUT);
-    let candidates = (0..=LEFT_OUT.len()).map(|n| whole.without(&LEFT_OUT[..n])).chain([last]);
-    let drawn = |shown: Columns| [2, 1].map(|gap| table(&shown.header, &shown.rows, shown.texts, gap));
+    let without_rules = record.rows.iter().map(|row| ExperimentRow { rules: Vec::new(), ..row.clone() });
+    let (whole, short) = (Columns::of(&record.rows), Columns::of(&without_rules.collect::<Vec<_>>()));
+    let without = |columns: &Columns, n: usize| columns.only(|name| !LEFT_OUT[..n].contains(&name));
+    let last = without(&short, LEFT_OUT.len());
+    let candidates = (0..=LEFT_OUT.len()).map(|n| without(&whole, n)).chain([last]);
+    let drawn = |shown: Columns| {
+        let header: Vec<&str> = shown.header.iter().map(String::as_str).collect();
+        [2, 1].map(|gap| table(&header, &shown.rows, shown.texts, gap))
+    };
     let candidates: Vec<String> = candidates.flat_map(drawn).collect();
     let fitting = candidates.iter().position(|text| columns(text) <= style.width);
     candidates[fitting.unwrap_or(candidates.len() - 1)].clone()

@@ -92,19 +92,17 @@ pub fn profile_change(before: &Profiled, after: &Profiled) -> String {
 /// Functions of the server whose share changed, as a table that ends with a newline; a line where chance explains all.
 #[must_use]
 pub fn functions_changed(changes: &[FunctionChange]) -> String {
-    if changes.is_empty() {
-        return format!("{UNCHANGED}\n");
-    }
-    table(&CHANGED, &changed(changes), 1, 2)
+    changes_or(UNCHANGED, &CHANGED, changes)
 }
 
 /// The same of PHP functions.
 #[must_use]
 pub fn php_functions_changed(changes: &[FunctionChange]) -> String {
-    if changes.is_empty() {
-        return format!("{PHP_UNCHANGED}\n");
-    }
-    table(&PHP_CHANGED, &changed(changes), 1, 2)
+    changes_or(PHP_UNCHANGED, &PHP_CHANGED, changes)
+}
+
+fn changes_or(none: &str, header: &[&str], changes: &[FunctionChange]) -> String {
+    if changes.is_empty() { format!("{none}\n") } else { table(header, &changed(changes), 1, 2) }
 }
 
 /// Columns of [`changed`] of PHP functions, by the clock that they were sampled by.

@@ -35,15 +35,18 @@ const PROBE_NUMBERS: u64 = 10;
 /// What is measured: the URL that was given, or a server of our own.
 pub(crate) struct Sut {
     pub(crate) url: TargetUrl,
-    /// Ends with this value; none when somebody else's server is measured.
-    served: Option<Served>,
-    /// The stack of this user that is up at the target; none of one that was started here, or is none of ours.
-    standing: Option<Box<Standing>>,
+    server: Server,
 }
 
-/// A server that was started to be measured.
-enum Served {
+/// Whose server it is.
+enum Server {
+    /// Nothing is known of it but its URL.
+    Other,
+    /// A stack of this user, which is up.
+    Standing(Box<Standing>),
+    /// One that was started here to be measured. It ends with this value.
     Here(Box<ServedHere>),
+    /// The same on another machine.
     There(Box<ServedThere>),
 }
 
@@ -62,7 +65,7 @@ impl Sut {
                 "--tls is for the built-in target; for {} write https:// in the URL",
                 Redacted::url(&url.url)
             ))),
-            false => Ok(Self { url, served: None, standing: None }),
+            false => Ok(Self { url, server: Server::Other }),
         }
     }
 
@@ -105,7 +108,7 @@ impl Sut {
     ) -> Result<Self, CommandError> {
         refuse_other_ways(draft)?;
         let there = ServedThere::start(spec, place, stop, progress)?;
-        Ok(Self { url: there.url.clone(), served: Some(Served::There(Box::new(there))), standing: None })
+        Ok(Self { url: there.url.clone(), server: Server::There(Box::new(there)) })
     }
 
     fn start(
@@ -129,25 +132,27 @@ impl Sut {
         if let (Some(warning), true) = (division.warning(), is_divided) {
             progress.line(&format!("note: {warning}"));
         }
-        Ok(Self { url, served: Some(Served::Here(Box::new(ServedHere { running, load_cpus }))), standing: None })
+        Ok(Self { url, server: Server::Here(Box::new(ServedHere { running, load_cpus })) })
     }
 
     /// Ends a server of ours and starts it again, with its data as they were at first.
     pub(crate) fn restart(&mut self, stop: &AtomicBool, progress: &Progress) -> Result<(), CommandError> {
-        let Some(served) = &mut self.served else { return Ok(()) };
-        progress.say(&format!("restarting {}", served.spec().label));
-        match served {
-            Served::Here(here) => here.running.restart().map_err(serving::command_error),
-            Served::There(there) => there.restart(stop, progress),
+        if let Some(spec) = self.server.spec() {
+            progress.say(&format!("restarting {}", spec.label));
+        }
+        match &mut self.server {
+            Server::Here(here) => here.running.restart().map_err(serving::command_error),
+            Server::There(there) => there.restart(stop, progress),
+            Server::Standing(_) | Server::Other => Ok(()),
         }
     }
 
     /// True if a server of ours still runs; tells what else has happened to it.
     pub(crate) fn check(&mut self, progress: &Progress) -> Result<(), CommandError> {
-        let running = match &mut self.served {
-            None => return Ok(()),
-            Some(Served::There(there)) => return there.check(progress),
-            Some(Served::Here(here)) => &mut here.running,
+        let running = match &mut self.server {
+            Server::Standing(_) | Server::Other => return Ok(()),
+            Server::There(there) => return there.check(progress),
+            Server::Here(here) => &mut here.running,
         };
         let checked = running.check().map_err(serving::command_error);
         running.warnings().iter().for_each(|warning| progress.line(&format!("warning: {warning}")));
@@ -156,9 +161,9 @@ impl Sut {
 
     /// The agent that has started the server, if it is lost: where a load has failed, that is why.
     pub(crate) fn lost(&mut self) -> Option<FleetError> {
-        match &mut self.served {
-            Some(Served::There(there)) => there.failure().cloned(),
-            Some(Served::Here(_)) | None => None,
+        match &mut self.server {
+            Server::There(there) => there.failure().cloned(),
+            Server::Here(_) | Server::Standing(_) | Server::Other => None,
         }
     }
 
@@ -176,64 +181,72 @@ impl Sut {
 
     /// The server of ours that runs on this machine.
     fn here(&self) -> Option<&Running> {
-        match self.served.as_ref()? {
-            Served::Here(here) => Some(&here.running),
-            Served::There(_) => None,
+        match &self.server {
+            Server::Here(here) => Some(&here.running),
+            Server::There(_) | Server::Standing(_) | Server::Other => None,
         }
     }
 
     /// Looks whether a stack of this user is up at `address` of this machine; what is to be told of that.
     pub(crate) fn recognise(&mut self, address: &Address) -> Option<String> {
-        if self.served.is_none() && is_local(address) {
-            self.standing = stack::standing_at(address).map(Box::new);
+        if !matches!(self.server, Server::Other) || !is_local(address) {
+            return None;
         }
-        let name = &self.standing.as_ref()?.name;
-        Some(format!("note: this is the stack {name}; all its processes are monitored"))
+        let standing = stack::standing_at(address)?;
+        let note = format!("note: this is the stack {}; all its processes are monitored", standing.name);
+        self.server = Server::Standing(Box::new(standing));
+        Some(note)
     }
 
     /// The processes of a server or stack of ours on this machine: name and number.
     pub(crate) fn processes(&self) -> Vec<(&str, i32)> {
-        let started = self.here().into_iter().flat_map(Running::processes);
-        let standing = self.standing.iter().flat_map(|standing| &standing.processes);
-        started.chain(standing.map(|(name, pid)| (name.as_str(), *pid))).collect()
+        match &self.server {
+            Server::Here(here) => here.running.processes().collect(),
+            Server::Standing(standing) => standing.processes.iter().map(|(name, pid)| (name.as_str(), *pid)).collect(),
+            Server::There(_) | Server::Other => Vec::new(),
+        }
     }
 
     /// Those of one on another machine.
     pub(crate) fn processes_there(&self) -> &[(String, i32)] {
-        match &self.served {
-            Some(Served::There(there)) => &there.runs.processes,
-            Some(Served::Here(_)) | None => &[],
+        match &self.server {
+            Server::There(there) => &there.runs.processes,
+            Server::Here(_) | Server::Standing(_) | Server::Other => &[],
         }
     }
 
     /// Where a server or stack of ours tells of itself.
     pub(crate) fn status_pages(&self) -> Vec<Source> {
         let parsed = |urls: &[String]| urls.iter().filter_map(|url| Source::parse(url).ok()).collect();
-        match &self.served {
-            None => self.standing.as_ref().map_or_else(Vec::new, |standing| parsed(&standing.status)),
-            Some(Served::Here(here)) => parsed(&here.running.status_pages()),
-            Some(Served::There(there)) => there.status_pages(),
+        match &self.server {
+            Server::Standing(standing) => parsed(&standing.status),
+            Server::Here(here) => parsed(&here.running.status_pages()),
+            Server::There(there) => there.status_pages(),
+            Server::Other => Vec::new(),
         }
     }
 
     /// A server of ours, as it was asked for.
     pub(crate) fn spec(&self) -> Option<&Spec> {
-        self.served.as_ref().map(Served::spec)
+        self.server.spec()
     }
 
     /// What bounds a server or stack of ours by its settings.
     pub(crate) fn limits(&self) -> Vec<Setting> {
-        match &self.standing {
-            Some(standing) => Spec::parse(&standing.served.label).map_or_else(|_| Vec::new(), |spec| spec.limits()),
-            None => self.spec().map_or_else(Vec::new, Spec::limits),
+        match &self.server {
+            Server::Standing(standing) => {
+                Spec::parse(&standing.served.label).map_or_else(|_| Vec::new(), |spec| spec.limits())
+            }
+            server => server.spec().map_or_else(Vec::new, Spec::limits),
         }
     }
 
     /// Samples of PHP functions that a server or stack of ours takes itself.
     pub(crate) fn php_samples(&self) -> Option<PhpSamples> {
-        match &self.standing {
-            Some(standing) => standing.php_samples(),
-            None => self.here()?.php_samples(),
+        match &self.server {
+            Server::Standing(standing) => standing.php_samples(),
+            Server::Here(here) => here.running.php_samples(),
+            Server::There(_) | Server::Other => None,
         }
     }
 
@@ -244,27 +257,22 @@ impl Sut {
 
     /// CPUs that a server of ours is confined to; empty: all, or nobody knows.
     pub(crate) fn server_cpus(&self) -> Vec<u32> {
-        self.served.as_ref().map_or_else(Vec::new, |served| served.served().cpus.clone())
+        self.server.served().map_or_else(Vec::new, |served| served.cpus.clone())
     }
 
     /// What is to be known of a server of ours.
     pub(crate) fn served(&self) -> Option<model::Served> {
-        let own = self.served.as_ref()?;
-        let served = own.served().clone();
-        match own {
-            Served::Here(_) => {
-                let program_sha256 = observe::sha256(Path::new(&served.program)).unwrap_or_default();
-                Some(model::Served { program_sha256, ..served })
-            }
-            Served::There(_) => Some(served),
+        let mut served = self.server.served()?.clone();
+        if self.here().is_some() {
+            served.program_sha256 = observe::sha256(Path::new(&served.program)).unwrap_or_default();
         }
+        Some(served)
     }
 
     /// Gives the load the CPUs that a server of ours leaves free, trust in its certificate, and the request that it is
     /// measured with where that is no plain GET.
     pub(crate) fn adapt(&self, settings: &mut Settings) -> Result<(), CommandError> {
-        let Some(served) = &self.served else { return Ok(()) };
-        if let Served::Here(here) = served {
+        if let Server::Here(here) = &self.server {
             if settings.cpus.is_empty() {
                 settings.cpus.clone_from(&here.load_cpus);
             }
@@ -273,7 +281,7 @@ impl Sut {
                 offered(settings, request, credentials.as_deref())?;
             }
         }
-        if let (Some(tls), Some(pem)) = (&mut settings.tls, served.certificate()) {
+        if let (Some(tls), Some(pem)) = (&mut settings.tls, self.server.certificate()) {
             tls.extra_roots.extend(engine::tls::certificates(pem.as_bytes()).map_err(CommandError::usage)?);
         }
         Ok(())
@@ -338,25 +346,31 @@ impl Sut {
     }
 }
 
-impl Served {
-    const fn spec(&self) -> &Spec {
+impl Server {
+    /// As it was asked for: one that was started.
+    const fn spec(&self) -> Option<&Spec> {
         match self {
-            Self::Here(here) => here.running.spec(),
-            Self::There(there) => there.spec(),
+            Self::Here(here) => Some(here.running.spec()),
+            Self::There(there) => Some(there.spec()),
+            Self::Standing(_) | Self::Other => None,
         }
     }
 
-    fn served(&self) -> &model::Served {
+    /// What is to be known of one that was started.
+    fn served(&self) -> Option<&model::Served> {
         match self {
-            Self::Here(here) => here.running.served(),
-            Self::There(there) => &there.runs.served,
+            Self::Here(here) => Some(here.running.served()),
+            Self::There(there) => Some(&there.runs.served),
+            Self::Standing(_) | Self::Other => None,
         }
     }
 
+    /// Certificate of one that was started, if it has its own.
     fn certificate(&self) -> Option<&str> {
         match self {
             Self::Here(here) => here.running.certificate(),
             Self::There(there) => there.runs.certificate.as_deref(),
+            Self::Standing(_) | Self::Other => None,
         }
     }
 }

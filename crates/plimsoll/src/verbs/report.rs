@@ -120,6 +120,9 @@ fn figures(args: &ReportArgs, stored: &[Stored]) -> Result<Exit, CommandError> {
         _ => Path::new("."),
     };
     let folder = args.output.as_deref().unwrap_or(own);
+    if args.output.is_some() {
+        std::fs::create_dir_all(folder).map_err(|error| cannot_write(folder, &error))?;
+    }
     for figure in figures {
         let path = folder.join(figure.file);
         // As with the page: beside a result of somebody else it must not be a link.

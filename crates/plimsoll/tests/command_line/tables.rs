@@ -48,6 +48,9 @@ fn curves_of_stored_sweeps_are_a_figure_beside_one_and_in_the_current_directory_
     let one = plimsoll(["report", ".", "--format", "svg"]).with_file("run.json", SWEEP.as_bytes()).run();
     assert_eq!(one.exits(0).stdout, "./curves.svg\n");
     assert!(one.file("curves.svg").contains(">good responses per second<"));
+    let elsewhere = ["report", ".", "--format", "svg", "-o", "paper/figures"];
+    let elsewhere = plimsoll(elsewhere).with_file("run.json", SWEEP.as_bytes()).run();
+    assert_eq!(elsewhere.exits(0).stdout, "paper/figures/curves.svg\n", "a directory that was not there");
     let program = plimsoll(["report", "a", "b", "--format", "svg"]);
     for name in ["a", "b"] {
         std::fs::create_dir(program.directory().join(name)).expect("our own directory");

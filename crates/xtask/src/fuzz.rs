@@ -39,13 +39,13 @@ pub(crate) fn run(options: Options) -> Result<()> {
 
 /// Builds all targets, while something else runs that keeps the CPUs whenever it wants them.
 pub(crate) fn build_aside(length: Length) -> Result<()> {
-    lower_priority()?;
+    lower_priority(LOWEST_PRIORITY)?;
     build(&all_targets()?, length)
 }
 
-/// Runs all targets, which are built, in the same way.
+/// Runs all targets, which are built, beside something else: at the lowest priority they would hardly run in their time.
 pub(crate) fn fuzzed_aside(length: Length) -> Result<Fuzzed> {
-    lower_priority()?;
+    lower_priority(LOW_PRIORITY)?;
     fuzzed(length.into())
 }
 
@@ -82,12 +82,16 @@ fn fuzzed(Options { only, length }: Options) -> Result<Fuzzed> {
 }
 
 /// Of this thread, and of all that it starts: Linux sets it for the one, and the others inherit it (setpriority(2)).
-fn lower_priority() -> Result<()> {
-    rustix::process::setpriority_process(None, LOWEST_PRIORITY).context("cannot lower the priority")
+fn lower_priority(nice: i32) -> Result<()> {
+    rustix::process::setpriority_process(None, nice).context("cannot lower the priority")
 }
 
 /// Nice value of what gets the time that nobody else wants.
 const LOWEST_PRIORITY: i32 = 19;
+
+/// Nice value of all targets at once, which leaves three programs beside them two thirds of the CPUs (sched(7): a weight of
+/// 110 each, theirs is 1,024).
+const LOW_PRIORITY: i32 = 10;
 
 /// Builds one target or, all at once so that no core waits for the last part of one of them, all: cargo-fuzz can do no other.
 fn build(targets: &[Target], length: Length) -> Result<()> {

@@ -76,7 +76,13 @@ impl Observed {
 
     /// The server, if it was observed, and its companions.
     pub fn groups(&self) -> impl Iterator<Item = &ServerObserved> {
-        self.server.iter().chain(self.companions.values())
+        self.named_groups().map(|(_, group)| group)
+    }
+
+    /// The same with their names.
+    pub fn named_groups(&self) -> impl Iterator<Item = (&str, &ServerObserved)> {
+        let companions = self.companions.iter().map(|(name, group)| (name.as_str(), group));
+        self.server.iter().map(|server| ("server", server)).chain(companions)
     }
 
     /// CPUs that the threads of the server and of its companions may run on; empty when that is not known.
@@ -91,6 +97,15 @@ impl Observed {
             allowed.extend(&group.cpus);
         }
         allowed
+    }
+
+    /// How many that are: of the machine's where nothing is known of them; none where nothing is known of it either.
+    #[must_use]
+    pub fn usable_cpus(&self) -> Option<u32> {
+        match self.allowed_cpus().len() {
+            0 => self.machine.as_ref().map(|machine| machine.cpus).filter(|cpus| *cpus > 0),
+            some => u32::try_from(some).ok(),
+        }
     }
 }
 

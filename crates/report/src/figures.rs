@@ -83,12 +83,8 @@ fn sent_share(record: &RunRecord) -> f64 {
 fn of_server(observed: &Observed) -> Vec<(&'static str, KnownFigure)> {
     let both = observed.server_cpu_cores().zip(observed.server_rss_bytes_max());
     let Some((cores, rss)) = both else { return Vec::new() };
-    let all = match (observed.allowed_cpus().len(), &observed.machine) {
-        (0, Some(machine)) => f64::from(machine.cpus),
-        (some, _) => some as f64,
-    };
     let mut figures = vec![("cpu", KnownFigure::exactly(cores)), ("rss", KnownFigure::exactly(rss as f64))];
-    figures.extend((all > 0.0).then(|| ("cpu%", KnownFigure::exactly(cores / all))));
+    figures.extend(observed.usable_cpus().map(|all| ("cpu%", KnownFigure::exactly(cores / f64::from(all)))));
     figures
 }
 

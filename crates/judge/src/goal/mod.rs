@@ -198,11 +198,11 @@ impl Quantity {
             Self::Cpus => evidence.observed.as_ref()?.server_cpu_cores(),
             Self::CpuShare => {
                 let observed = evidence.observed.as_ref()?;
-                let all = match (server_cpus.len(), observed.allowed_cpus().len()) {
-                    (0, 0) => f64::from(observed.machine.as_ref()?.cpus),
-                    (0, n) | (n, _) => n as f64,
+                let all = match server_cpus.len() {
+                    0 => f64::from(observed.usable_cpus()?),
+                    some => some as f64,
                 };
-                observed.server_cpu_cores().filter(|_| all > 0.0).map(|busy| busy / all)
+                observed.server_cpu_cores().map(|busy| busy / all)
             }
             Self::Rss => Some(evidence.observed.as_ref()?.server_rss_bytes_max()? as f64),
         }

@@ -224,10 +224,7 @@ impl<'a> LimiterInput<'a> {
 
     /// Server and companions with their names.
     pub(super) fn groups(&self) -> impl Iterator<Item = (&'a str, &'a ServerObserved)> {
-        let observed = self.observed();
-        let server = observed.and_then(|observed| observed.server.as_ref()).map(|server| ("server", server));
-        let companions = observed.into_iter().flat_map(|observed| &observed.companions);
-        server.into_iter().chain(companions.map(|(name, group)| (name.as_str(), group)))
+        self.observed().into_iter().flat_map(Observed::named_groups)
     }
 
     /// The threads that are the only busy one of their name: an event loop, a lock holder, a single process.

@@ -64,13 +64,16 @@ impl Bench {
         Ok(Self { program, records: tempfile::tempdir().context("a directory for records")? })
     }
 
-    /// A light load over many connections beside many processes.
+    /// A light load over many connections beside many processes. It is a closed loop: an open one opens what it needs.
     pub(super) fn many(&self) -> Result<Value> {
         let sleep = || Command::new("sleep").arg("600").stdin(Stdio::null()).spawn().map(Ending);
         let sleepers: Vec<Ending> = (0..SLEEPERS).map(|_| sleep()).collect::<Result<_, _>>().context("sleep")?;
-        let connections = CONNECTIONS.to_string();
-        let record = self.run(&["-c", &connections, "-R", "500", "-d", "15s", "--warmup", "1s"])?;
+        let (connections, (_target, url)) = (CONNECTIONS.to_string(), self.target(&[])?);
+        let slow = format!("{url}sleep?time=2s");
+        let record = self.run(&[&slow, "-c", &connections, "-d", "15s", "--warmup", "2s"])?;
         drop(sleepers);
+        let seen = super::sockets(&record);
+        ensure!(seen >= 2 * u64::from(CONNECTIONS), "only {seen} of {} sockets were looked at", 2 * CONNECTIONS);
         Ok(record)
     }
 

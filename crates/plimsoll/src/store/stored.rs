@@ -50,10 +50,15 @@ impl Stored {
     }
 }
 
-/// The path of what a list in `directory` names; none of what lies elsewhere, as the list may come from anywhere.
+/// The path of what a list in `directory` names; none of what lies elsewhere, also by a link, as the list and what is there
+/// may come from anywhere.
 pub(crate) fn below(directory: &Path, name: &str) -> Option<PathBuf> {
-    let is_below = Path::new(name).components().all(|part| matches!(part, Component::Normal(_)));
-    is_below.then(|| directory.join(name))
+    Path::new(name).components().try_fold(directory.to_path_buf(), |path, part| {
+        let Component::Normal(part) = part else { return None };
+        let path = path.join(part);
+        let is_link = path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
+        (!is_link).then_some(path)
+    })
 }
 
 /// Opens a file of a result, which may come from anywhere: a device has no end, and a pipe may have no writer.
@@ -121,6 +126,19 @@ pub(crate) mod tests {
     #[track_caller]
     pub(crate) fn pipe(path: &Path) {
         mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a pipe");
+    }
+
+    #[test]
+    fn what_a_list_names_is_below_its_directory_and_behind_no_link() {
+        let own = tempfile::tempdir().expect("a directory");
+        let other = tempfile::tempdir().expect("another");
+        std::fs::create_dir(own.path().join("steps")).expect("our own directory");
+        symlink(other.path(), own.path().join("steps/linked")).expect("a link in it");
+        let below = |name| below(own.path(), name);
+        assert_eq!(below("steps/001"), Some(own.path().join("steps/001")), "it need not be there");
+        for elsewhere in ["../001", "/steps/001", "steps/../../001", "steps/linked", "steps/linked/001"] {
+            assert_eq!(below(elsewhere), None, "{elsewhere}");
+        }
     }
 
     #[track_caller]

@@ -8,7 +8,7 @@ use super::view::Table;
 use crate::terminal::observed::cores_number;
 use crate::terminal::sweep::Over;
 use model::human::{bytes, count, percent, time};
-use model::{Observed, RunRecord, SeriesFigure, SeriesObserved, ServerObserved, SocketsObserved, SweepRecord};
+use model::{Observed, RunRecord, SeriesFigure, SeriesObserved, SocketsObserved, SweepRecord};
 use plotly::layout::Axis;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -68,7 +68,8 @@ pub(super) fn by_load(record: &SweepRecord, over: Over) -> Option<Chart> {
 pub(super) fn per_request_by_load(record: &SweepRecord, over: Over) -> Option<Chart> {
     let seen = seen(record);
     let named = columns(&seen, |observed| {
-        let processes = groups(observed).flat_map(|(label, group)| group.processes.iter().map(move |p| (label, p)));
+        let processes =
+            observed.named_groups().flat_map(|(label, group)| group.processes.iter().map(move |p| (label, p)));
         let told = processes.filter_map(|(label, p)| Some((format!("{label}: {}", p.name), p.cpu_ns_per_request?)));
         told.collect()
     });
@@ -98,15 +99,9 @@ fn seen(record: &SweepRecord) -> Vec<(f64, &Observed)> {
     points.filter_map(|(point, run)| Some((point.load, run.observed.as_ref()?))).collect()
 }
 
-/// The server and its companions by label.
-fn groups(observed: &Observed) -> impl Iterator<Item = (&str, &ServerObserved)> {
-    let companions = observed.companions.iter().map(|(label, group)| (label.as_str(), group));
-    observed.server.iter().map(|server| ("server", server)).chain(companions)
-}
-
 /// CPUs that each process and everyone else kept busy.
 fn cores(observed: &Observed) -> Vec<(String, f64)> {
-    let processes = groups(observed).flat_map(|(label, group)| group.processes.iter().map(move |p| (label, p)));
+    let processes = observed.named_groups().flat_map(|(label, group)| group.processes.iter().map(move |p| (label, p)));
     let mut told: Vec<_> = processes.map(|(label, p)| (format!("{label}: {}", p.name), p.cpu_cores)).collect();
     let mut add = |name: &str, cores: Option<f64>| told.extend(cores.map(|cores| (name.to_owned(), cores)));
     add(SeriesObserved::GENERATOR, observed.generator.as_ref().map(|generator| generator.cpu_cores));
@@ -165,7 +160,8 @@ pub(super) fn tables(record: &RunRecord) -> Vec<Table> {
 fn users(observed: &Observed) -> Vec<Vec<String>> {
     let none = || "-".to_owned();
     let mut rows = Vec::new();
-    for (label, process) in groups(observed).flat_map(|(label, group)| group.processes.iter().map(move |p| (label, p)))
+    for (label, process) in
+        observed.named_groups().flat_map(|(label, group)| group.processes.iter().map(move |p| (label, p)))
     {
         rows.push(vec![
             format!("{label}: {}", process.name),

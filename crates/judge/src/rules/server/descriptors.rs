@@ -3,7 +3,7 @@
 use crate::facts::kernel::{ELSEWHERE, is_server_seen, share};
 use crate::{Check, Outcome, Rule};
 use model::human::{count, percent};
-use model::{Evidence, FindingState};
+use model::{Evidence, FindingState, Observed};
 
 const WARNING_SHARE: f64 = 0.9;
 
@@ -20,8 +20,7 @@ fn check(evidence: &Evidence) -> Outcome {
     if !is_server_seen(evidence) {
         return Outcome::Unchecked(ELSEWHERE);
     }
-    let observed = evidence.observed.iter();
-    let groups = observed.flat_map(|seen| seen.server.iter().chain(seen.companions.values()));
+    let groups = evidence.observed.iter().flat_map(Observed::groups);
     let known = groups.flat_map(|group| &group.processes).filter_map(|process| {
         let (open, limit) = process.fds_max.zip(process.fds_limit)?;
         Some((share(open, limit), open, limit, process.name.as_str()))

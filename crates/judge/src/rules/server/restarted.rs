@@ -18,8 +18,7 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn check(evidence: &Evidence) -> Outcome {
-    let observed = evidence.observed.as_ref();
-    let Some((observed, server)) = observed.and_then(|seen| Some((seen, seen.server.as_ref()?))) else {
+    let Some(observed) = evidence.observed.as_ref().filter(|seen| seen.server.is_some()) else {
         return Outcome::Unchecked(if is_server_seen(evidence) {
             "processes of the server not visible"
         } else {
@@ -29,7 +28,7 @@ fn check(evidence: &Evidence) -> Outcome {
     let Some(killed) = counter(evidence, "paging", "oom_kills") else {
         return Outcome::Unchecked("kernel does not count out-of-memory kills");
     };
-    let ended = ended([server].into_iter().chain(observed.companions.values()));
+    let ended = ended(observed.groups());
     let n: u64 = ended.values().sum();
     if n + killed == 0 {
         return Outcome::Pass;

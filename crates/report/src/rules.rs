@@ -6,6 +6,8 @@ use model::{CatalogueRecord, RuleCard};
 
 /// Where a rule does not say what it makes of a result.
 pub(crate) const NO_STATE: &str = "-";
+/// The command that judges what other tools print.
+const AUDIT: &str = "audit";
 /// Families of rules by the begin of their ids.
 const FAMILIES: [(&str, &str); 13] = [
     ("CL", "Load generator"),
@@ -33,9 +35,8 @@ pub fn markdown(record: &CatalogueRecord) -> String {
          look for in other tools' output is in [audit.md](audit.md#rules). A rule without its data is *not checked*, never\n\
          passed.\n\n\
          States: a *note* is information; a *warning* should be fixed; a *bound* makes a number a lower or an upper bound;\n\
-         *invalid* results must not be used. Below each name: the commands whose results it judges and the states it can give,\n\
-         what it detects, and when it fires. Rules of `run` judge the trials of `capacity` and `compare` too.\n\
-         Thresholds without a source are plimsoll's own.\n",
+         *invalid* results must not be used. Rules judge `run` (and the trials of `capacity` and `compare`) and `sweep`; others\n\
+         name their commands. Thresholds without a source are plimsoll's own.\n",
     );
     for (begin, name) in FAMILIES {
         let mut of_family = checked.iter().filter(|card| card.id.starts_with(begin)).peekable();
@@ -52,18 +53,30 @@ pub fn markdown(record: &CatalogueRecord) -> String {
 }
 
 fn section(card: &RuleCard) -> String {
-    let mut out = format!("\n### {} {}\n\n{}: {}\n\n", card.id, cell(&card.title), verbs(card), states(card));
+    let mut out = format!("\n### {} {}{}\n", card.id, cell(&card.title), other_verbs(card));
     match (&card.own, &card.audit) {
         (Some(own), _) => {
-            out.push_str(&format!("{}.\n", sentence(&own.detects)));
+            out.push_str(&format!("\n{}.\n", sentence(&own.detects)));
             let threshold =
                 own.threshold.iter().map(|threshold| format!("\nFires: {}.\n", cell(&without_own(threshold))));
             out.extend(threshold);
         }
-        (None, Some(audit)) => out.push_str(&format!("{}.\n", sentence(&audit.detects))),
-        (None, None) => {}
+        (None, Some(audit)) if audit.detects != card.title => {
+            out.push_str(&format!("\n{}.\n", sentence(&audit.detects)));
+        }
+        (None, _) => {}
     }
     out
+}
+
+/// The commands of a rule that judges not what most do, behind its title. That `audit` has it too stands in its own page.
+fn other_verbs(card: &RuleCard) -> String {
+    let verbs: Vec<&str> = card.judges.iter().map(String::as_str).filter(|verb| *verb != AUDIT).collect();
+    match verbs.as_slice() {
+        ["run", "sweep"] => String::new(),
+        [] => format!(" ({AUDIT})"),
+        verbs => format!(" ({})", verbs.join(", ")),
+    }
 }
 
 /// `text` with a capital letter at its begin.

@@ -16,7 +16,7 @@ use crate::{deny, fuzz, tidy};
 use xtask::{packages, workspace};
 
 /// Time that `--all` fuzzes each target, beside tests.
-const FUZZ: fuzz::Length = fuzz::Length::of_seconds(30);
+const FUZZ: fuzz::Length = fuzz::Length::of_seconds(20);
 
 /// Runs the steps up to the first that fails. The last line counts the tests; a step that fails counts as one.
 pub(crate) fn run(all: bool) -> ExitCode {

@@ -36,7 +36,7 @@ pub(super) const UTILISATION: AuditRule = AuditRule {
 pub(super) const CLOCK: AuditRule = AuditRule {
     id: "PH-08",
     detects: "contradictory requests, time and rate: a wrong clock, or an edited output",
-    data: "all three, and the requested duration",
+    data: "requests, time and rate, and the requested duration",
     check: Check::Output(clock),
 };
 

@@ -35,7 +35,7 @@ const MUTATED: &str = "## Mutated evidence";
 
 const MADE_UP: &str = "\
 Evidence of a clean run or sweep with one fault written into it, judged by the same function as measured evidence. Each rule
-fired on its fault and was silent without it, unless its line says otherwise.
+fired on its fault and was silent without it, unless a line here says otherwise. Rules that have no real fault:
 ";
 
 /// Made-up faults are judged once with the fault and once without it.
@@ -43,7 +43,7 @@ const MADE_UP_ROUNDS: Rounds = Rounds { faults: 1, clean: 1 };
 
 /// Real faults and those made up.
 pub(super) fn tables(made: &[Row], made_up: &[Row]) -> String {
-    let (made, made_up) = (real_table(made), made_up_list(made_up));
+    let (made, made_up) = (real_table(made), made_up_list(made_up.iter()));
     if made.is_empty() { made_up } else { format!("{made}\n{made_up}") }
 }
 
@@ -62,7 +62,8 @@ pub(super) fn render(made: &[Row], made_up: &[Row]) -> String {
         real_table(made)
     );
     page.extend(made.iter().filter_map(remark).map(|line| line + "\n"));
-    let _ = write!(page, "\n{MUTATED}\n\n{MADE_UP}\n{}", made_up_list(made_up));
+    let is_told = |row: &&Row| !row.is_well() || !row.rules.iter().all(|rule| ways.contains(&rule));
+    let _ = write!(page, "\n{MUTATED}\n\n{MADE_UP}\n{}", made_up_list(made_up.iter().filter(is_told)));
     page
 }
 
@@ -143,7 +144,7 @@ fn line(row: &Row, usual: Rounds) -> String {
 }
 
 /// Made-up faults: a line for each, with figures where a rule falls short.
-fn made_up_list(rows: &[Row]) -> String {
+fn made_up_list<'a>(rows: impl Iterator<Item = &'a Row>) -> String {
     let mut list = String::new();
     for row in rows {
         let mut notes = exceptions(row, MADE_UP_ROUNDS);
@@ -271,5 +272,9 @@ mod tests {
         ];
         assert_eq!(list.lines().collect::<Vec<_>>(), expected);
         assert_eq!(tables(&[], &rows[..0]), "");
+        // The page: what falls short, and rules that have no real fault.
+        let page = render(&[fault(&["CL-05"]), fault(&["ER-01"])], &rows);
+        let shown: Vec<_> = page.lines().filter(|line| line.starts_with("- **")).collect();
+        assert_eq!(shown, expected[1..]);
     }
 }

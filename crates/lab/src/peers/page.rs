@@ -13,15 +13,14 @@ Client CPU, memory, reported latency and pacing of plimsoll and eight other HTTP
 ";
 
 const READING: &str = "\
-- **Client CPU**: user + system time of the whole client process, start-up and output included, divided by the requests
-  that the server counted. **Peak memory**: largest resident set. Both are medians of the rounds.
-- **÷ wrk**: median of the ratios to wrk in the same round (smallest..largest). Only ratios are claims: absolute figures
-  vary with the machine, and requests/s are capped by the server.
-- **Null server**: a fixed response, one read and one write per request. **nginx**: `return 200`, one worker. Both send
-  64 bytes of body.
-- **Bare loop**: the floor of any client, an epoll loop that writes a request, reads once and counts: no parsing, no
-  checks, no histogram. plimsoll checks status and size of every response and records three histograms.
-- httperf has no duration, so it is terminated; it busy-waits and always uses its whole core.
+- **Client CPU**: user + system time of the client process per request that the server counted; **peak memory**: largest
+  resident set. Both are medians of the rounds.
+- **÷ wrk**: median of the ratios in the same round (smallest..largest). Only ratios are claims: absolute figures vary with
+  the machine, and requests/s are capped by the server.
+- **Null server**: a fixed response, one read and one write per request. **nginx**: `return 200`, one worker. Bodies: 64 bytes.
+- **Bare loop**: the least a client can do, an epoll loop without parsing, checks or histograms. plimsoll checks status and
+  size of every response and records three histograms.
+- httperf busy-waits, and uses its whole core.
 ";
 
 const GOALS: &str = "\
@@ -30,23 +29,21 @@ Upper limits that plimsoll has set itself. Latencies and pacing are valid on an 
 ";
 
 const ORDER: &str = "
-A closed loop stands for users who do not wait for each other: plimsoll sends on a connection as soon as its response has
-been checked. wrk sends when its next `epoll_wait` says that the socket takes bytes, so that requests may arrive together and
-a server with work for each wake-up, such as Node.js, has less of it. `cargo xtask floor --order next-wait` is the bare loop
-in that order, for any server. Requests that come together are a property of the client and not
-of users, so plimsoll has no such mode.
+plimsoll sends on a connection as soon as its response has been checked; wrk after its next `epoll_wait`, so that requests may
+arrive together, and a server with work for each wake-up, such as Node.js, has less of it (`cargo xtask floor --order
+next-wait`: the bare loop in that order).
 ";
 
 const STALL: &str = "\
-The built-in server stops for 200 ms in every second. For requests spread evenly over the second the quantiles follow by
-arithmetic. Response times in ms as each tool prints them (`–`: not printed):
+The built-in server stops for 200 ms in every second: quantiles of evenly spread requests follow by arithmetic. Response
+times in ms as each tool prints them (`–`: not printed):
 
 ";
 
 const STALL_NOTES: &str = "
-Coordinated omission: a tool that waits for a response before it sends again, or starts its clock at the actual send,
-leaves out the requests that the stall delayed, and its p90 is too small. wrk adds synthetic samples for them. rewrk's
-99 % is the mean of the slowest 1 %. httperf prints connection lifetimes.
+Coordinated omission: a tool that waits for a response before it sends again, or starts its clock at the actual send, leaves
+out requests that the stall delayed. wrk adds synthetic samples for them; rewrk's 99 % is the mean of the slowest 1 %;
+httperf prints connection lifetimes.
 ";
 
 /// The whole page, or the part of it that was measured.
@@ -108,10 +105,9 @@ fn conditions(lab: &Lab, settings: &Settings) -> String {
 fn pacing_text(results: &Results) -> String {
     let judged_ms = results.pacing.iter().filter_map(|pacing| Some(pacing.outcome.as_ref().ok()?.judged_ms)).min();
     format!(
-        "{RATE_PER_S} requests/s asked for at even intervals; arrivals timestamped by the built-in server (at least {} \
-         ms judged). Poisson arrivals would have a standard deviation of 3.2 per ms. The rates of hey and h2load are \
-         per connection (50 × 200/s), httperf's is of connections (1,000/s with 10 requests each). wrk, ab, siege and \
-         rewrk have no rate.\n\n",
+        "{RATE_PER_S} requests/s at even intervals, timestamped by the built-in server (at least {} ms judged). Poisson \
+         arrivals would have a standard deviation of 3.2 per ms. hey and h2load have a rate per connection (50 × 200/s), \
+         httperf one of connections (1,000/s with 10 requests each); wrk, ab, siege and rewrk none.\n\n",
         judged_ms.unwrap_or(0),
     )
 }

@@ -1,4 +1,4 @@
-//! Cost of monitoring: a table for the terminal, and a page.
+//! Monitoring overhead: a table for the terminal, and a page.
 
 use model::Estimate;
 
@@ -8,32 +8,29 @@ use crate::machine;
 pub(super) const PATH: &str = "docs/observer-cost.md";
 
 const METHOD: &str = "\
-- CPU shares are of one core, from the thread's own CPU clock, as `observed.sampler` and `observed.pools_sampler` tell them in
-  every record. Looks rest in proportion to what there is to look at, which is in the shares.
-- *1 ms of CPU time a request*: goodput of the built-in target on one core, loaded from another in windows of 3 s, with looks
-  and without (`--no-observe`) in turn, in an order of its own in each block. The CPU time of a request is that of the thread
-  that answers. What looks take away from the server's CPU is in the figure, and how fast a shared CPU is just now is not; nor
-  is what looks push out of its caches, and the time of interrupts, which the kernel charges to the thread.
-- *As fast as one core answers* has these too, and all that other machines do to the host, by which runs differ by 10 %. It is
-  one long load without looks, beside a run on the same server that sends one request a second and looks: that run is stopped
-  and let go on, 2 s each (`SIGSTOP` and `SIGCONT`), in an order of its own in each pair of such stretches.
-- `--profile`: runs of 3 s with a profile and without in turn, both with looks.
-- A figure is the geometric mean of the ratios of the blocks or pairs, with its 95 % interval (Student's t).
-- *reached* and *missed* are said of the whole interval where there is one. *undecided*: it has values on both sides, as other
-  programs were at work; more blocks (`--blocks N`) or a quieter machine make it narrower.
-- Of the busy time what processes used counts, and interrupts where the kernel charges them to no process.
+- CPU shares are of one core, from the thread's CPU clock (`observed.sampler` and `observed.pools_sampler` of a record). The
+  more there is to sample, the longer the pauses between samples.
+- *1 ms of CPU time a request*: windows of 3 s with and without samples (`--no-observe`), in random order in each block; target
+  and client on one core each. The CPU time of a request is that of the thread that answers: without the speed of a shared
+  CPU, and without what samples push out of its caches and the time of interrupts.
+- *At full speed of one core* includes these, and what other machines do to the host, by which runs differ by 10 %: one long
+  load without samples, beside a run of one request a second that samples the same server, and is stopped and continued every
+  2 s, in random order in each pair.
+- `--profile`: runs of 3 s with and without a profile in turn, both with samples.
+- A figure is the geometric mean of the ratios of the blocks or pairs, with its 95 % interval (Student's t). *Undecided*: the
+  interval has values on both sides of the goal; more blocks (`--blocks N`) or a quieter machine make it narrower.
 ";
 
 /// A row for each goal.
 pub(super) fn table(results: &Results) -> String {
     let Results { looks, sockets, states, accounts, .. } = results;
     let cost = |cost: &super::Cost| {
-        format!("{} ({:.2} ms a look, {} looks)", share(cost.cpu_share), cost.ms_per_look, cost.looks)
+        format!("{} ({:.2} ms each, {} samples)", share(cost.cpu_share), cost.ms_per_look, cost.looks)
     };
     let costs = [
         (
             format!(
-                "CPU of the looks each second, beside {SLEEPERS} sleeping processes and {} sockets ({sockets} seen)",
+                "CPU of a sample a second, beside {SLEEPERS} sleeping processes and {} sockets ({sockets} seen)",
                 2 * CONNECTIONS
             ),
             format!("< {} of a core", share(LOOKS_MAX)),
@@ -41,7 +38,7 @@ pub(super) fn table(results: &Results) -> String {
             word(looks.cpu_share, LOOKS_MAX),
         ),
         (
-            format!("CPU of the looks at {THREADS} threads, ten times a second"),
+            format!("CPU of ten samples a second of the states of {THREADS} threads"),
             format!("< {} of a core", share(STATES_MAX)),
             cost(states),
             word(states.cpu_share, STATES_MAX),
@@ -64,15 +61,15 @@ type Row = (String, String, String, &'static str);
 /// What is left of goodput.
 fn goodput(results: &Results) -> [Row; 3] {
     let compared = |load: &str, unit: &str, estimate: &Estimate| {
-        let what = format!("goodput with looks ÷ without, {load}");
+        let what = format!("goodput with samples ÷ without, {load}");
         (what, format!("within {}", share(LOSS_MAX)), ratio(estimate, unit), within(estimate, LOSS_MAX))
     };
     let profiled = results.profiled.as_ref();
     [
         compared("1 ms of CPU time a request", "blocks", &results.steady),
-        compared("as fast as one core answers", "pairs", &results.toggled),
+        compared("at full speed of one core", "pairs", &results.toggled),
         (
-            "goodput with `--profile` ÷ with looks alone, as fast as one core answers".to_owned(),
+            "goodput with `--profile` ÷ without, at full speed of one core".to_owned(),
             "stated".to_owned(),
             profiled.map_or_else(|why| format!("not available: {why}"), |profiled| ratio(profiled, "blocks")),
             "",
@@ -83,7 +80,7 @@ fn goodput(results: &Results) -> [Row; 3] {
 /// `docs/observer-cost.md`.
 pub(super) fn render(results: &Results) -> String {
     format!(
-        "# What looking costs\n\nMade by `cargo xtask sampler --blocks {} --write-docs` on {}.\n\n{}\n{METHOD}",
+        "# Monitoring overhead\n\nMade by `cargo xtask sampler --blocks {} --write-docs` on {}.\n\n{}\n{METHOD}",
         results.steady.n,
         machine(),
         table(results)
@@ -151,7 +148,7 @@ mod tests {
         let page = render(&results);
         let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| ")).skip(2).collect();
         assert_eq!(rows.len(), 6);
-        assert!(rows[0].contains("| < 0.5 % of a core | 0.62 % (6.20 ms a look, 15 looks) | **missed** |"), "{page}");
+        assert!(rows[0].contains("| < 0.5 % of a core | 0.62 % (6.20 ms each, 15 samples) | **missed** |"), "{page}");
         assert!(rows[1].ends_with("| reached |"), "{page}");
         assert!(rows[2].contains("a request | within 1 % | 0.9980 (0.9940 to 1.0020, 6 blocks) | reached |"), "{page}");
         assert!(rows[3].ends_with("| 0.9500 (0.9000 to 1.1000, 6 pairs) | undecided |"), "{page}");

@@ -50,3 +50,20 @@ fn the_page_is_the_one_that_the_rules_make() {
     let made = plimsoll(["rules", "--markdown"]).run();
     assert!(made.exits(0).stdout == PAGE, "docs/rules.md is not what the rules say; write it with: cargo xtask docs");
 }
+
+/// The page lists them nowhere else.
+#[test]
+fn when_a_rule_fires_names_each_of_its_states() {
+    let all = plimsoll(["rules", "--json"]).run().exits(0).json();
+    let rules = all["rules"].as_array().unwrap();
+    let checked = rules.iter().filter(|rule| rule["own"].is_object() && rule["later"].is_null());
+    let mut states = 0;
+    for rule in checked {
+        let threshold = rule["own"]["threshold"].as_str().unwrap();
+        for state in rule["states"].as_array().unwrap() {
+            assert!(threshold.contains(state.as_str().unwrap()), "{}: {state} is not in {threshold:?}", rule["id"]);
+            states += 1;
+        }
+    }
+    assert!(states > 100, "{states}");
+}

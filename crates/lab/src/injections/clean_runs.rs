@@ -17,16 +17,13 @@ const RUN_S: f64 = 9.0;
 const PATH: &str = "docs/clean-runs.md";
 const METHOD: &str = "\
 Loads that nothing is wrong with, measured again and again, each in a network namespace of its own with server and client on
-one core each. A verdict is worth something when it is silent there: `cargo xtask clean-runs` fails when one run is INVALID, or
-when a rule makes more than a note of more than 2 % of them.
+one core each. The task fails when a run is INVALID, or when a rule makes more than a note of more than 2 % of them.
 
-- LD-04 is left out: windows of 6 s are too short for some quantile, as it says, so that many fit into an hour.
-- *explained*: no false alarms are those of rules about what others do to this machine, when the task has seen the same with
-  a look of its own. EN-01 and CL-08 (CPU time stolen): `/proc/stat` says so for more than 0.5 % of the time of a CPU over the
-  whole measurement, half of what they warn of. EN-03 and CL-09 (other programs): more than 1 % of a CPU went to programs that
-  were there before the measurement and after it. CL-03 (requests sent late): more than 1 % of the time was stolen, in which
-  more than one request in a hundred was due; or a thread that is to wake up every 5 ms, and goes before everybody else, is
-  late in one of 200 cases by at least half of what the requests are in one of 100.
+- LD-04 is left out: windows of 6 s are too short for some quantile.
+- *explained*: rules about what others do to this machine, when the task has seen the same. EN-01, CL-08: `/proc/stat` tells of
+  more than 0.5 % of the time of a CPU stolen, half of what they warn of. EN-03, CL-09: more than 1 % of a CPU went to programs
+  that were there before and after. CL-03: more than 1 % was stolen; or a thread that wakes up every 5 ms, before everybody
+  else, was late in one of 200 cases by half of what the requests were in one of 100.
 ";
 /// Says that the windows are too short for some quantile, which they are, so that many fit into a few minutes.
 const TOO_SHORT: &str = "LD-04";

@@ -11,8 +11,7 @@ use crate::machine;
 pub(super) const PATH: &str = "docs/injections.md";
 
 const INTRODUCTION: &str = "\
-A validity rule has to fire on its fault and to be silent without it. `cargo xtask injections` puts every rule to both, and
-fails when one has no fault, is silent on it, or fires without it.
+Every validity rule has to fire on its fault and to be silent without it, or `cargo xtask injections` fails.
 ";
 
 const REAL: &str = "\
@@ -20,8 +19,8 @@ Made on one machine and measured by plimsoll in windows of 2 to 22 s, with serve
 network namespace. Faults that other loads cannot hide are made four at a time. A control run is the same load without the
 fault.
 
-- *also fired*: rules that made more than a note of the fault, and of no control run. Faults have consequences: failed
-  connects are errors too. Other programs on the machine trip EN-03 and CL-09.
+- *also fired*: rules that made more than a note of the fault, and of no control run: failed connects are errors too, and
+  other programs on the machine trip EN-03 and CL-09.
 - *refused*: preflight found the fault and plimsoll did not start (exit code 2).
 ";
 

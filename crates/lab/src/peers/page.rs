@@ -9,7 +9,7 @@ use super::tools::{Tool, package_version};
 use super::{Results, Settings, goals, tables};
 
 const INTRODUCTION: &str = "\
-Client CPU, memory, reported latency and pacing of plimsoll and eight other HTTP load generators under the same loads.
+plimsoll and eight other HTTP load generators under the same loads.
 ";
 
 const READING: &str = "\
@@ -24,7 +24,7 @@ const READING: &str = "\
 ";
 
 const GOALS: &str = "\
-Upper limits that plimsoll has set itself. Latencies and pacing are valid on an otherwise idle machine only.
+Upper limits that plimsoll has set itself; latencies and pacing are valid on an idle machine only.
 
 ";
 

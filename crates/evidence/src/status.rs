@@ -69,7 +69,7 @@ impl StatusSum {
         }
     }
 
-    /// Takes looks from outside the measured window.
+    /// Takes samples from outside the measured window.
     pub(crate) fn add_around(&mut self, phase: Phase, looks: &[StatusLook]) {
         for look in looks {
             let page = self.page(&look.url);
@@ -234,7 +234,7 @@ mod tests {
     use model::ServerStatus;
 
     impl StatusSum {
-        /// Takes looks at undisturbed time.
+        /// Takes samples of undisturbed time.
         fn add_all(&mut self, looks: &[StatusLook]) {
             looks.iter().for_each(|look| self.add(look, false));
         }

@@ -33,14 +33,14 @@ pub struct Observed {
     /// What the kernel tells of each moment, by part and name.
     #[serde(default)]
     pub gauges: BTreeMap<String, BTreeMap<String, GaugeObserved>>,
-    /// What looking has cost.
+    /// Cost of sampling.
     #[serde(default)]
     pub sampler: Option<SamplerObserved>,
     /// What the workers of the server and of its companions did, looked at several times a second; the pool that was
     /// occupied most first. Empty when nothing is known of them: `unavailable` says why by the name `pools`.
     #[serde(default)]
     pub pools: Vec<PoolObserved>,
-    /// What looking at the workers has cost.
+    /// Cost of sampling the workers.
     #[serde(default)]
     pub pools_sampler: Option<SamplerObserved>,
     /// One entry for each sample of at least half a second.
@@ -205,7 +205,7 @@ pub struct GaugeObserved {
     pub min: u64,
 }
 
-/// What looking has cost: CPU time of the thread that looks, which carries no load.
+/// Cost of sampling: CPU time of the thread that samples, which carries no load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SamplerObserved {
     /// Looks.

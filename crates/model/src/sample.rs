@@ -221,7 +221,7 @@ pub const LISTENER_DROPS: [&str; 2] = ["listener", "dropped_connects"];
 pub struct ThreadsUse {
     /// The sample before that had threads; ns since the clock of the run started.
     pub from_ns: u64,
-    /// Those that were there at both looks, or began between them; none at a look that was left out.
+    /// Those that were there at both samples, or began between them; none at a sample that was left out.
     pub threads: Vec<ServerThread>,
     /// CPUs that those of them that ran may run on, by the last look.
     #[serde(default)]
@@ -316,7 +316,7 @@ pub struct Sockets {
     pub accept_fullest: Option<f64>,
 }
 
-/// What workers did at the moments they were looked at, several between two looks at everything else.
+/// What workers did when they were sampled, several times between two samples of everything else.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StatesUse {
     /// Times that all, or as many as a sample may have, were looked at.
@@ -342,7 +342,7 @@ pub struct PoolUse {
     pub workers_max: u32,
     /// Samples of workers that ran or could have.
     pub running: u64,
-    /// What the scheduler says of the time between two looks at each; none when it does not tell of all of them.
+    /// What the scheduler says of the time between two samples of each; none when it does not tell of all of them.
     #[serde(default)]
     pub scheduled: Option<Scheduled>,
     /// Samples of workers that waited for work.
@@ -358,7 +358,7 @@ pub struct PoolUse {
     pub ended: u64,
 }
 
-/// What threads had of CPUs over some time, by the account of the scheduler: exact, whenever somebody looks.
+/// What threads had of CPUs over some time, by the account of the scheduler: exact, whenever it is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scheduled {
     /// The time, summed over the threads; ns.

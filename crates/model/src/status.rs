@@ -93,6 +93,6 @@ pub struct Figure {
     pub min: f64,
     /// The most.
     pub max: f64,
-    /// Over the looks at undisturbed time, or all where there were none.
+    /// Over the samples of undisturbed time, or all where there were none.
     pub mean: f64,
 }

@@ -79,7 +79,7 @@ fn pids() -> BTreeSet<i32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
-/// A file of `/proc` that is short, read at once: most of the cost of looking are calls into the kernel.
+/// A file of `/proc` that is short, read at once: most of the cost of a sample are calls into the kernel.
 pub(crate) fn short(path: &str) -> Option<Vec<u8>> {
     read_short(path).ok()
 }

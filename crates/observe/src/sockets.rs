@@ -23,7 +23,7 @@ use std::path::Path;
 pub(crate) use lists::Connection;
 
 /// Sockets that may be listed each second. Each costs the kernel almost a microsecond, so that more of them are looked
-/// at only every few seconds, and looking stays below half a percent of a CPU.
+/// at only every few seconds, and sampling stays below half a percent of a CPU.
 const EACH_SECOND_MAX: u64 = 1_000;
 /// State names by the kernel's number.
 const STATES: [&str; 13] = [
@@ -73,7 +73,7 @@ impl SocketTable {
             return Err(Unfound::Resting);
         }
         let (server, client) = match listening {
-            // The kernel walks its whole table for each question, which is most of what looking costs.
+            // The kernel walks its whole table for each question, which is most of the cost of a sample.
             Some(listening) if listening.is_ipv6 == address.is_ipv6() => {
                 let [server, client] = self.states(address, End::Both, address.is_ipv6())?;
                 (Some(server), client)

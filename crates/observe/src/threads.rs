@@ -34,7 +34,7 @@ struct Seen {
 }
 
 impl Threads {
-    /// What the threads of `pids` used since the sample before; none at the first sample, and no thread at looks that are left
+    /// What the threads of `pids` used since the sample before; none at the first sample, and no thread at samples that are left
     /// out: a short load may have no other.
     pub(crate) fn sample(&mut self, pids: &[i32], now_ns: u64) -> Option<ThreadsUse> {
         if self.resting > 0 {

@@ -131,7 +131,7 @@ fn children_that_come_and_go_count_for_their_companion() {
 fn the_sum_over_many_short_lived_children_is_what_the_kernel_says() {
     decide_watched(|| {
         const CHILDREN: u32 = 40;
-        // Each burns for a moment and is waited for; looks come at any moment of their lives.
+        // Each burns for a moment and is waited for; samples come at any moment of their lives.
         let script = format!(
             "read go; n=0; while [ $n -lt {CHILDREN} ]; do \
          (i=0; while [ $i -lt 10000 ]; do i=$((i+1)); done); n=$((n+1)); done; echo done; read end"

@@ -7,7 +7,7 @@ use rustix::time::{ClockId, clock_gettime};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::net::UnixListener;
 
-/// CPU time a look may take in a test build: looking once a second then costs 1 % of one CPU. Half of it is the kernel's, which
+/// CPU time a sample may take in a test build: one a second then costs 1 % of one CPU. Half of it is the kernel's, which
 /// walks through a table of sockets as large as the machine's memory allows; `cargo xtask sampler` measures the program itself.
 const LOOK_CPU_NS: u64 = 10_000_000;
 

@@ -73,7 +73,7 @@ fn what_a_process_waits_for_is_told() {
         }
         let burner = pool(&states, "sh");
         assert_eq!((burner.running, burner.idle), (states.looks, 0), "{burner:?}");
-        // Between two looks it ran or waited for a CPU, and the sleeper did neither.
+        // Between two samples it ran or waited for a CPU, and the sleeper did neither.
         let busy = |pool: &PoolUse| {
             let Scheduled { span_ns, ran_ns, waited_ns, .. } = pool.scheduled.expect("the scheduler tells");
             (ran_ns + waited_ns) as f64 / span_ns as f64

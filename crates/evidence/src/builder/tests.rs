@@ -400,7 +400,7 @@ fn each_second_of_each_iteration_is_told_what_of_it_is_clean() {
     assert_eq!(clean_ms, [1000, 900]);
 }
 
-/// The account of a second comes after its looks; a sample in a disturbed slice showed workers idle that had all to do.
+/// The account of a second comes after its samples; a sample in a disturbed slice showed workers idle that had all to do.
 #[test]
 fn a_look_that_turns_out_to_be_of_a_disturbed_slice_is_in_no_mean() {
     let look = |ms: u64, busy: f64| {

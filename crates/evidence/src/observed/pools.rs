@@ -9,14 +9,14 @@ use std::collections::BTreeMap;
 const POOLS_TOLD_MAX: usize = 24;
 /// Pools, and kinds of waiting of each, that are kept: no machine has more, and one that makes names up takes no memory.
 const NAMES_MAX: usize = 1024;
-/// Fewer looks say little of how workers spend their time.
+/// Fewer samples say little of how workers spend their time.
 const LOOKS_MIN: u64 = 8;
 /// Kinds of waiting that are told of each pool: the longest.
 const WAITS_TOLD_MAX: usize = 32;
 /// What a process waits for that has started another to do the work.
 const CHILD: &str = "child";
 
-/// Sums over all looks at workers.
+/// Sums over all samples of workers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct PoolsSum {
     /// By name.

@@ -1,4 +1,4 @@
-//! `cargo xtask sampler`: what looking at a load costs it: CPU time of the looks, and goodput with and without them.
+//! `cargo xtask sampler`: monitoring overhead: CPU time of samples, and goodput with and without them.
 
 mod page;
 pub(crate) mod runs;
@@ -17,7 +17,7 @@ use xtask::workspace;
 const BLOCKS_MIN: u64 = 18;
 /// Of a block, with two runs of one load, and in every third two of the other; s.
 const BLOCK_S: f64 = 8.0 / 3.0 * 4.2;
-/// Pairs of stretches with and without looks, for each block; those need many more to say as much.
+/// Pairs of stretches with and without samples, for each block; those need many more to say as much.
 const PAIRS_PER_BLOCK: usize = 8;
 /// Of the three runs before the blocks; s.
 const ALONE_S: f64 = 36.0;
@@ -37,19 +37,19 @@ const UNACCOUNTED_MAX: f64 = 0.1;
 /// What was measured.
 struct Results {
     looks: Cost,
-    /// Sockets of the load's port that the looks have seen.
+    /// Sockets of the load's port that the samples have seen.
     sockets: u64,
     states: Cost,
     accounts: Accounts,
-    /// Goodput with looks in parts of that without: where each request takes as much of the server's CPU time,
+    /// Goodput with samples in parts of that without: where each request takes as much of the server's CPU time,
     steady: Estimate,
     /// and as fast as one core answers.
     toggled: Estimate,
-    /// With a profile and looks, in parts of with looks alone.
+    /// With a profile and samples, in parts of with samples alone.
     profiled: Result<Estimate, String>,
 }
 
-/// What looking has cost, as a record tells it.
+/// Cost of sampling, as a record tells it.
 struct Cost {
     looks: u64,
     ms_per_look: f64,

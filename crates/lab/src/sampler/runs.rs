@@ -1,4 +1,4 @@
-//! The loads: plimsoll on its built-in target, beside what makes looking expensive, and with and without looking.
+//! The loads: plimsoll on its built-in target, beside what makes samples expensive, and with and without samples.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -22,11 +22,11 @@ struct Load {
     every: usize,
 }
 
-/// Without looks and with them. Each answer takes as much of the server's CPU time as the other, however fast its CPU is just
+/// Without samples and with them. Each answer takes as much of the server's CPU time as the other, however fast its CPU is just
 /// now: on a machine whose CPUs are shared the goodput of a run is within 1 % of the next one's.
 const STEADY: Load =
     Load { server: "target path=/cpu?us=1000", connections: "4", arms: [&["--no-observe"], &[]], every: 1 };
-/// With looks alone and with a profile. Goodput of one run is within 10 % of the next one's.
+/// With samples alone and with a profile. Goodput of one run is within 10 % of the next one's.
 const PROFILED: Load = Load { server: "target", connections: "16", arms: [&[], &["--profile"]], every: 3 };
 /// In the order in which a block measures them.
 const LOADS: [Load; 2] = [STEADY, PROFILED];

@@ -1,4 +1,4 @@
-//! One long load whose looks are stopped and let go on again, every few seconds.
+//! One long load whose sampling is stopped and continued every few seconds.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -11,22 +11,22 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::runs::{Bench, Ending, RECORD, orders};
 
-/// How long looks go on, or are stopped: long enough for some of them.
+/// How long sampling goes on, or is stopped: long enough for some samples.
 const STRETCH_S: usize = 2;
 /// Of both stretches of a pair; s.
 pub(super) const PAIR_S: f64 = 2.0 * STRETCH_S as f64;
 /// The load, on a core of its own from another one, as `--serve` has it.
 const LOAD: [&str; 8] = ["-c", "16", "-t", "1", "--cpus", "1", "--warmup", "1s"];
-/// Whose looks they are: a second load that does nothing else, once a second.
+/// Who takes the samples: a second load that does nothing else, once a second.
 const LOOKS: [&str; 10] = ["-c", "1", "-R", "1", "-t", "1", "--cpus", "1", "--warmup", "1s"];
 /// Of both after the last pair; s.
 const SPARE_S: usize = 30;
 /// Nothing takes longer than that until the next second is written down.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Goodput without looks and with them, of stretches side by side; either is the first equally often.
+/// Goodput without samples and with them, of stretches side by side; either is the first equally often.
 ///
-/// The looks are those of a second run on the same server, which is stopped and let go on as a process: the load itself
+/// The samples are those of a second run on the same server, which is stopped and let go on as a process: the load itself
 /// never changes, nor does the server.
 pub(super) fn pairs(bench: &Bench, pairs: usize, seed: u64, mut begins: impl FnMut(usize)) -> Result<Vec<(f64, f64)>> {
     let (_target, url) = bench.target(&["--cpus", "0"])?;
@@ -64,7 +64,7 @@ fn per_s_of(ticks: &[Tick]) -> f64 {
     good as f64 * NS_PER_S as f64 / length_ns as f64
 }
 
-/// The run whose looks they are.
+/// The run that takes the samples.
 struct Looks(Ending);
 
 impl Looks {

@@ -1,4 +1,4 @@
-//! The thread that looks at the workers, at moments that no rhythm of theirs can fall into step with.
+//! The thread that samples the workers, at moments that no rhythm of theirs can fall into step with.
 
 use super::Clocks;
 use super::fold::Fold;
@@ -16,7 +16,7 @@ use std::time::Duration;
 /// would be seen in the same moment of each request.
 const EVERY: Duration = Duration::from_millis(100);
 /// Niceness of the samples: a load thread on the same CPU that has something to send goes before a sample, which would otherwise
-/// hold it up for a millisecond ten times a second. Not the idle class, as beside a full load there would be no looks.
+/// hold it up for a millisecond ten times a second. Not the idle class, as beside a full load there would be no samples.
 const NICE: i32 = 10;
 /// Why a pool is not told.
 const DENIED: &str = "what its threads wait for (/proc/PID/syscall) is shown to root only, and to the user of a process \
@@ -74,7 +74,7 @@ impl Drop for StateSampler {
 }
 
 fn sample_until_ended(shared: &Shared, clocks: Clocks) {
-    // Of this thread alone, as Linux has it. Who is not allowed to stand back looks all the same.
+    // Of this thread alone, as Linux has it. Who is not allowed to stand back samples all the same.
     let _ = rustix::process::setpriority_process(None, NICE);
     let mut looker = Poller::new(clocks);
     let mut random = SplitMix64::seed_from_u64(0);

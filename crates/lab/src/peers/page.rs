@@ -88,8 +88,7 @@ fn conditions(lab: &Lab, settings: &Settings) -> String {
     let only = settings.only.as_ref().map(|only| format!(" --only {only}")).unwrap_or_default();
     let Settings { rounds, seconds, connections, .. } = settings;
     format!(
-        "Made by `cargo xtask peers --rounds {rounds} --seconds {seconds} --connections {connections}{only}`; with \
-         `--raw DIR` it keeps every tool's output, and the figures of every round in `rounds.csv`.\n\n\
+        "Made by `cargo xtask peers --rounds {rounds} --seconds {seconds} --connections {connections}{only}`.\n\n\
          - **Machine**: {model}, {cores} cores, Linux {}; network: {}.\n\
          - **Versions**: {}, nginx {}.\n\
          - **Setup**: server pinned to core {SERVER_CORE}, client to core {CLIENT_CORE} with one thread where the tool \

@@ -1,12 +1,10 @@
-//! Servers of `cargo xtask zoo` whose limit leaves the CPUs idle: some at a time change nothing of each other.
+//! Servers of `cargo xtask zoo` whose limit leaves the CPUs idle: all of them at a time change nothing of each other.
 
 use crate::support::{Decider, text};
 use lab::decide::side_by_side;
 use lab::injections::real::Maker;
 use lab::zoo;
 
-/// So many are measured at a time.
-const COMPANY: usize = 3;
 const SET_UPS: &[&str] =
     &["haproxy-maxconn", "python-semaphore", "nagle", "gunicorn-sync", "nginx-limit-rate", "slow-lookup"];
 
@@ -24,5 +22,5 @@ fn limits_of_servers_that_nobody_prepared_are_named() {
             },
         );
     };
-    side_by_side(COMPANY, SET_UPS, |name| is_named(name));
+    side_by_side(SET_UPS.len(), SET_UPS, |name| is_named(name));
 }

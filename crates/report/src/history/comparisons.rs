@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 const CPU: CompareMetric = CompareMetric::ServerCpuNsPerRequest;
 /// Loads in the order in which a quantity is taken from them.
-const LOADS: [CompareLoad; 2] = [CompareLoad::Fixed, CompareLoad::Saturated];
+const LOADS: [CompareLoad; 3] = [CompareLoad::Fixed, CompareLoad::Saturated, CompareLoad::Capacity];
 
 /// An entry for each variant, the baseline among them.
 pub(super) fn entries(name: &str, record: &CompareRecord) -> Result<Vec<HistoryEntry>, String> {
@@ -72,6 +72,8 @@ fn factors(
     if let Some(plan) = record.plan.as_ref().filter(|plan| plan.loads.contains(&CompareLoad::Saturated)) {
         factors.push(factor("connections at saturation", plan.connections.to_string()));
     }
+    let search = record.plan.as_ref().and_then(|plan| plan.capacity.as_ref());
+    factors.extend(search.map(|search| factor("goal", search.goal.clone())));
     factors.push(factor("canary", canary.to_owned()));
     factors
 }
@@ -114,9 +116,9 @@ mod tests {
     use super::*;
     use crate::Named;
     use crate::history::history;
-    use crate::paper::testing::comparison;
+    use crate::paper::testing::{comparison, metric};
     use crate::record::AnyRecord;
-    use model::{HistoryFigure, HistoryRecord, HistorySettings};
+    use model::{CompareCapacity, HistoryFigure, HistoryRecord, HistorySettings};
 
     const SETTINGS: HistorySettings =
         HistorySettings { false_alarms: 0.01, change_min: 0.01, with_bounds: false, by_canary: true, seed: 1 };
@@ -182,6 +184,19 @@ mod tests {
         let entries = super::super::entries(Named { name: "day", record: AnyRecord::Compare(&record) }).unwrap();
         let is_bound = |quantity| entries[1].figures.get(&quantity).map(|figure| figure.is_bound);
         assert_eq!((is_bound(HistoryQuantity::ServerCpuRatio), is_bound(CPU_NS)), (Some(true), Some(false)));
+    }
+
+    /// It stood in the page of the history, and in no history.
+    #[test]
+    fn the_ratio_of_capacities_is_in_the_history_and_another_goal_is_another_series() {
+        let mut record = comparison();
+        record.metrics.push(metric(CompareLoad::Capacity, CompareMetric::CapacityPerS, [900.0, 810.0]));
+        let plan = record.plan.as_mut().expect("it has a plan");
+        plan.capacity = Some(CompareCapacity { goal: "p99<100ms".to_owned(), budget_ns: 1 });
+        let entries = entries("c", &record).expect("two variants");
+        let ratio = entries[1].figures[&HistoryQuantity::CapacityRatio].value;
+        assert!((ratio - 0.9).abs() < 1e-9, "{ratio}");
+        assert!(entries.iter().all(|entry| entry.factors.iter().any(|factor| factor.value == "p99<100ms")));
     }
 
     #[test]

@@ -31,7 +31,7 @@ use xtask::workspace;
 enum Task {
     /// Format, tidy, lints, docs and the hermetic tests: no root, no packages, nothing that time decides
     Test {
-        /// Also licences and advisories, 30 seconds of each fuzz target, and the measuring tests with real servers; installs
+        /// Also licences and advisories, 20 seconds of each fuzz target, and the measuring tests with real servers; installs
         /// what these need, as root. One that a disturbed machine keeps from deciding is named and counted as skipped. What
         /// CI runs; 25 minutes on 2 quiet CPUs, 35 on busy ones
         #[arg(long)]

@@ -15,9 +15,8 @@ Every validity rule has to fire on its fault and to be silent without it, or `ca
 ";
 
 const REAL: &str = "\
-Made on one machine and measured by plimsoll in windows of 2 to 22 s, with server and load generator on one core each, in a
-network namespace. Faults that other loads cannot hide are made four at a time. A control run is the same load without the
-fault.
+Measured in windows of 2 to 22 s, server and load generator on one core each, in a network namespace. A control run is the
+same load without the fault.
 
 - *also fired*: rules that made more than a note of the fault, and of no control run: failed connects are errors too, and
   other programs on the machine trip EN-03 and CL-09.

@@ -149,14 +149,14 @@ fn group(target: &str, sample: &mut Sample) -> Option<GroupObservation> {
 
 fn summary(total: &Total, style: &Style) -> String {
     let sum = total.sum();
-    let looks = human::plural(total.looks(), "look");
+    let samples = human::plural(total.looks(), "sample");
     let mut text = format!(
-        "{} in {looks}: CPU, waiting and rates on average, everything else at its most\n",
+        "{} in {samples}: CPU, waiting and rates on average, everything else at its most\n",
         human::time((sum.to_ns - sum.from_ns) as f64)
     );
     text.push_str(&report::terminal::observation(sum, style));
     let cost = sum.look_cpu_ns as f64 / total.looks().max(1) as f64;
-    text.push_str(&format!("{:<13}{} of CPU a look\n", "cost", human::time(cost)));
+    text.push_str(&format!("{:<13}{} of CPU a sample\n", "cost", human::time(cost)));
     text
 }
 

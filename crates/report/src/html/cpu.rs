@@ -186,7 +186,7 @@ fn users(observed: &Observed) -> Vec<Vec<String>> {
         rows.push(vec![name, none(), cores_number(others.cpu_cores), none(), none(), none()]);
     }
     if let Some(sampler) = &observed.sampler {
-        let name = format!("looking at all this, {} a look", time(sampler.cpu_ns_per_look));
+        let name = format!("monitoring, {} a sample", time(sampler.cpu_ns_per_look));
         rows.push(vec![name, none(), cores_number(sampler.cpu_share), none(), none(), none()]);
     }
     if let Some(machine) = &observed.machine {

@@ -45,7 +45,7 @@ pub(super) fn sockets(timeline: &Timeline<'_>, clock: Axis) -> Chart {
     let backlog = sockets.and_then(|sockets| sockets.accept_backlog);
     let backlog = backlog.map_or_else(String::new, |n| format!("; the accept queue has room for {n}"));
     let left_out = left_out(states.len().saturating_sub(COLOURS.len()), "more");
-    let note = format!("of the target's port at the {ends} end, at each look{backlog}{left_out}");
+    let note = format!("of the target's port at the {ends} end, at each sample{backlog}{left_out}");
     drawn("Sockets", &note, curves, timeline, layout(clock, from_zero()), "sockets")
 }
 

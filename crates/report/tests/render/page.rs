@@ -198,7 +198,7 @@ fn what_is_unknown_makes_no_empty_chart() {
 #[test]
 fn what_was_seen_beside_the_load_is_in_tables() {
     let page = of_run(&with_seconds(valid_run()));
-    let cells = ["mariadbd: mariadbd", "all other processes (cron)", "looking at all this, 2.00 ms a look"];
+    let cells = ["mariadbd: mariadbd", "all other processes (cron)", "monitoring, 2.00 ms a sample"];
     in_order(&page, &cells);
     in_order(&page, &["<h2>Busiest threads", "nginx (72)", "<h2>Counted by the kernel", "tcp RetransSegs"]);
     in_order(&page, &["<h2>Levels in the kernel", "sockstat tcp_time_wait", "<h2>Machine and server", "cpu cores"]);

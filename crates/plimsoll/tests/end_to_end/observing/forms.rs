@@ -159,7 +159,7 @@ fn without_a_target_the_machine_is_told() {
     assert!(last.kernel.counters.contains_key("tcp") && last.kernel.gauges.contains_key("memory"));
     let lines = plimsoll(["observe", "-i", "100ms", "-d", "1s"]).run();
     assert!(lines.exits(0).stdout.contains(" ms  machine "), "{}", lines.stdout);
-    assert!(lines.stdout.contains(" looks: ") && lines.stdout.contains("\nmachine "), "{}", lines.stdout);
+    assert!(lines.stdout.contains(" samples: ") && lines.stdout.contains("\nmachine "), "{}", lines.stdout);
 }
 
 #[test]

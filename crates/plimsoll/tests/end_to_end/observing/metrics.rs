@@ -52,7 +52,7 @@ fn prometheus_gets_counters_that_grow_and_levels_of_now() {
     assert!(answer.header("content-type").is_some_and(|kind| kind.starts_with("application/openmetrics-text")));
     assert_eq!((get(address, "/").status, get(address, "/metrics?x=1").status), (404, 200));
     program.signal(Signal::INT);
-    assert!(program.end().exits(0).stdout.contains("looks: "));
+    assert!(program.end().exits(0).stdout.contains("samples: "));
 }
 
 #[test]

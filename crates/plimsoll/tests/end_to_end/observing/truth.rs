@@ -65,7 +65,7 @@ fn looks_add_up_to_the_cpu_time_that_the_kernel_counts() {
         let busy_ns: u64 =
             looks.iter().filter_map(|look| look.machine.as_ref()).map(|machine| machine.total.busy_ns()).sum();
         assert!(busy_ns as f64 / 1e9 > 0.9 * burnt_s);
-        assert!(ended.stderr.contains("looks: ") && ended.stderr.contains(&target), "{}", ended.stderr);
+        assert!(ended.stderr.contains("samples: ") && ended.stderr.contains(&target), "{}", ended.stderr);
         let cores: f64 = looks.iter().map(|look| (look.to_ns - look.from_ns) as f64 * look.groups[0].cpu_cores).sum();
         same_cpu_time(cores / 1e9, burnt_s, "CPUs over time");
     });

@@ -1,6 +1,6 @@
 //! Worker states, sampled several times a second: running, waiting for work, or waiting for what.
 //!
-//! A thread of its own samples (`sampler`): at who is there and what each does (`look`), by the call into the kernel it
+//! A thread of its own (`sampler`) samples who is there and what each does (`look`), by the call into the kernel it
 //! waits in (`call`, `memory`), what that counts as (`classify`, or `wchan` with fewer rights) and who is at the other end
 //! of a socket (`peers`). Samples are added up by pool of workers (`program`, `fold`) and fetched once a second.
 //!

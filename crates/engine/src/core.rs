@@ -387,7 +387,9 @@ impl Core {
             self.assign(conn, intended, now);
             self.go(conn, now, net);
         }
-        self.ticks.next_due(self.job.pace.due_ns().unwrap_or(u64::MAX));
+        // What is never sent is not late.
+        let due_ns = self.job.pace.due_ns().filter(|due_ns| self.may_start(*due_ns));
+        self.ticks.next_due(due_ns.unwrap_or(u64::MAX));
         self.blocked_since_ns = if self.has_slot() { None } else { Some(self.blocked_since_ns.unwrap_or(now)) };
     }
 
@@ -523,10 +525,12 @@ impl Core {
 
     fn end(&mut self, now: u64) {
         self.ended = true;
-        self.ticks.advance(now);
-        self.count_connections(now);
+        // The window of a number of requests ended with the last of them.
+        let at = self.over_ns.filter(|over_ns| self.in_window(*over_ns)).unwrap_or(now);
+        self.ticks.advance(at);
+        self.count_connections(at);
         self.aside.finish(self.ticks.current());
-        self.ticks.finish(now);
+        self.ticks.finish(at);
     }
 
     fn end_if_done(&mut self, now: u64) {
@@ -535,11 +539,17 @@ impl Core {
         if !no_more {
             return;
         }
-        self.count_connections(now);
+        if now >= self.end_ns {
+            self.count_connections(now);
+        }
         if self.more_is_due() || self.in_flight > 0 {
             return;
         }
-        if self.aside.is_sure(*self.over_ns.get_or_insert(now), now) {
+        let over_ns = *self.over_ns.get_or_insert(now);
+        if self.in_window(over_ns) {
+            self.ticks.hold();
+        }
+        if self.aside.is_sure(over_ns, now) {
             self.end(now);
         } else {
             self.next_end_look_ns = now + END_LOOK_NS;

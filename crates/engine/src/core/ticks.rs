@@ -123,6 +123,11 @@ impl Ticks {
         }
     }
 
+    /// The current tick is the last, whenever it is ended.
+    pub(super) const fn hold(&mut self) {
+        self.boundary_ns = u64::MAX;
+    }
+
     /// Ends the last tick at `now`.
     pub(super) fn finish(&mut self, now: u64) {
         self.advance(now);

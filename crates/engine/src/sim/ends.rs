@@ -138,3 +138,43 @@ fn pipelined_requests_that_are_too_large_for_one_write_all_go_out() {
     started(Protocol::Http1, &upload, 3, &mut net);
     assert!(net.taken.len() > 3 * 70_000, "{}", net.taken.len());
 }
+
+/// `-n 1000` at 50,000/s takes 20 ms, and was told as 9,000/s: the wait for the account of disturbed time was in the window.
+#[test]
+fn a_number_of_requests_is_over_with_the_last_answer_and_not_with_the_account() {
+    let mut sim = Sim::closed(4, 1);
+    (sim.quota, sim.window_ns) = (Some(1000), (0, UNDECIDED_NS));
+    let unsure = SliceMarks::default();
+    unsure.keep();
+    sim.marks = Arc::new(unsure);
+    let seen = sim.run(|now| Answer::At(now + 80_000));
+    let measured_ns: u64 = seen.ticks.iter().map(|tick| tick.to_ns - tick.from_ns).sum();
+    assert_eq!((seen.cohort.good, measured_ns), (1000, 20_000_000));
+}
+
+/// While its last answer was awaited, what would have been due after the last of `-n` was told as a backlog that grows.
+#[test]
+fn nothing_is_late_behind_the_last_of_a_number_of_requests() {
+    let mut sim = Sim::open(Arrivals::Constant, 500.0, 100, 1);
+    (sim.quota, sim.window_ns) = (Some(1000), (0, UNDECIDED_NS));
+    let mut n = 0;
+    let seen = sim.run(move |now| {
+        n += 1;
+        if n == 1000 { Answer::Never } else { Answer::At(now + 1_000_000) }
+    });
+    assert!(seen.ticks.len() > 3, "it waits for the last one until its timeout");
+    assert!(
+        seen.ticks.iter().all(|tick| tick.late_ns < 10_000_000),
+        "{:?}",
+        seen.ticks.iter().map(|t| t.late_ns).max()
+    );
+}
+
+/// They were counted when the last request was sent: what was in flight then was told as never answered.
+#[test]
+fn connections_of_a_number_of_requests_are_counted_with_the_last_answer() {
+    let mut sim = Sim::closed(64, 1);
+    (sim.quota, sim.window_ns) = (Some(64), (0, UNDECIDED_NS));
+    let fairness = sim.run(|now| Answer::At(now + 10_000_000)).cohort.fairness.expect("they are counted");
+    assert_eq!((fairness.answered, fairness.starved, fairness.responses), (64, 0, 64));
+}

@@ -315,7 +315,8 @@ impl Answers {
             }
             None => out.extend_from_slice(body),
         }
-        (now, keepalive)
+        // HTTP/1.0 is to be answered otherwise.
+        (now, keepalive && length != Length::Chunked)
     }
 
     fn pool(&self, asked: &Asked<'_>, respond: impl Fn(Plain<'_>, &mut Vec<u8>), out: &mut Vec<u8>) -> Answer {

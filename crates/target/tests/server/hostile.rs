@@ -117,6 +117,17 @@ fn http_1_0_is_closed_after_one_answer_unless_it_asks_otherwise() {
     assert_eq!(response.body.len(), 100_000);
 }
 
+/// It was kept as HTTP/1.1 had it.
+#[test]
+fn http_1_0_gets_no_chunks_that_were_rendered_for_another() {
+    let server = serve(TargetConfig { workers: 1, ..TargetConfig::default() });
+    assert!(Client::new(&server).get("/bytes/64?chunked").chunked);
+    let mut client = Client::new(&server);
+    client.send("GET /bytes/64?chunked HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
+    let response = client.response();
+    assert!(!response.chunked && response.head.contains("Connection: close"), "{}", response.head);
+}
+
 #[test]
 fn connections_beyond_the_limit_are_closed_at_once() {
     let server = serve(TargetConfig { max_connections: 5, workers: 2, ..TargetConfig::default() });

@@ -2,6 +2,7 @@
 
 use super::ratio;
 use model::{NS_PER_S, ProcessObserved, ServerObserved, ServerThread, ServerThreadObserved, ServerUse, ThreadsUse};
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Threads that are told by themselves: those that kept a CPU busiest.
@@ -17,8 +18,10 @@ pub(super) struct ServerSum {
     ended: BTreeMap<String, u64>,
     /// By name.
     processes: BTreeMap<String, ProcessSum>,
-    /// Sums, and the length of the samples that have it, by process and thread.
-    threads: BTreeMap<(i32, i32), (ServerThread, u64)>,
+    /// By process and thread.
+    threads: BTreeMap<(i32, i32), ServerThread>,
+    /// Length of the samples that looked at threads. One that lived for a part of them was idle in the others.
+    threads_wall_ns: u64,
     cpus: BTreeSet<u32>,
 }
 
@@ -65,15 +68,16 @@ impl ServerSum {
 
     fn add_threads(&mut self, used: &ThreadsUse, length_ns: u64) {
         self.cpus.extend(&used.cpus);
+        self.threads_wall_ns += length_ns;
         for thread in &used.threads {
-            self.add_thread(thread, length_ns);
+            self.add_thread(thread);
         }
     }
 
-    fn add_thread(&mut self, thread: &ServerThread, length_ns: u64) {
-        let (sum, wall_ns) = self.threads.entry((thread.pid, thread.tid)).or_insert_with(|| {
+    fn add_thread(&mut self, thread: &ServerThread) {
+        let sum = self.threads.entry((thread.pid, thread.tid)).or_insert_with(|| {
             let ServerThread { pid, tid, .. } = *thread;
-            (ServerThread { pid, tid, wait_ns: Some(0), ..ServerThread::default() }, 0)
+            ServerThread { pid, tid, wait_ns: Some(0), ..ServerThread::default() }
         });
         // The last of its names: what begins under that of its parent is soon given its own.
         sum.name.clone_from(&thread.name);
@@ -82,7 +86,6 @@ impl ServerSum {
         sum.wait_ns = sum.wait_ns.zip(thread.wait_ns).map(|(sum, more)| sum + more);
         sum.voluntary_switches += thread.voluntary_switches;
         sum.involuntary_switches += thread.involuntary_switches;
-        *wall_ns += length_ns;
     }
 
     pub(super) fn merge(&mut self, other: &Self) {
@@ -96,8 +99,9 @@ impl ServerSum {
             sum.merge(process);
         }
         self.cpus.extend(&other.cpus);
-        for (thread, wall_ns) in other.threads.values() {
-            self.add_thread(thread, *wall_ns);
+        self.threads_wall_ns += other.threads_wall_ns;
+        for thread in other.threads.values() {
+            self.add_thread(thread);
         }
     }
 
@@ -140,17 +144,17 @@ impl ServerSum {
 
     fn busiest_threads(&self) -> Vec<ServerThreadObserved> {
         let mut threads: Vec<_> = self.threads.values().collect();
-        let share = |(thread, wall_ns): &(ServerThread, u64)| ratio(thread.user_ns + thread.system_ns, *wall_ns);
-        threads.sort_by(|a, b| share(b).total_cmp(&share(a)));
-        let told = threads.into_iter().take(THREADS_TOLD_MAX).map(|(thread, wall_ns)| {
-            let per_s = |n: u64| ratio(n, *wall_ns) * NS_PER_S as f64;
+        threads.sort_by_key(|thread| Reverse(thread.user_ns + thread.system_ns));
+        let share = |ns: u64| ratio(ns, self.threads_wall_ns);
+        let told = threads.into_iter().take(THREADS_TOLD_MAX).map(|thread| {
+            let per_s = |n: u64| share(n) * NS_PER_S as f64;
             ServerThreadObserved {
                 pid: thread.pid,
                 tid: thread.tid,
                 name: thread.name.clone(),
-                user_mean: ratio(thread.user_ns, *wall_ns),
-                system_mean: ratio(thread.system_ns, *wall_ns),
-                wait_mean: thread.wait_ns.map(|ns| ratio(ns, *wall_ns)),
+                user_mean: share(thread.user_ns),
+                system_mean: share(thread.system_ns),
+                wait_mean: thread.wait_ns.map(|ns| share(ns)),
                 voluntary_switches_per_s: per_s(thread.voluntary_switches),
                 involuntary_switches_per_s: per_s(thread.involuntary_switches),
             }

@@ -1,7 +1,9 @@
 //! Tests of the sums over samples.
 
 use super::*;
-use model::{GeneratorUse, KernelFigures, Phase, PoolUse, ProcessUse, ServerUse, StatesUse, ThreadRun};
+use model::{
+    GeneratorUse, KernelFigures, Phase, PoolUse, ProcessUse, ServerThread, ServerUse, StatesUse, ThreadRun, ThreadsUse,
+};
 
 fn process(name: &str, count: u32, cpu_ms: u64, rss_bytes: u64) -> ProcessUse {
     ProcessUse { name: name.into(), count, cpu_ns: cpu_ms * 1_000_000, rss_bytes, ..ProcessUse::default() }
@@ -222,4 +224,24 @@ fn the_process_of_an_agent_is_no_load_generator_and_counts_among_all_processes()
     let share = |seen: &Observed| seen.machine.as_ref().and_then(|machine| machine.accounted_share);
     let here = here.observed(1.0).expect("it was looked at");
     assert_eq!(share(&sum.observed(1.0).expect("it was looked at")), share(&here));
+}
+
+/// A `convert` that computed for 12 s of 30 was a thread that is 99 % busy, and hid what limits.
+#[test]
+fn a_thread_that_lived_for_a_part_of_the_window_was_idle_in_the_rest() {
+    let ns = |ms: u64| ms * 1_000_000;
+    let seconds = (0..10).map(|second| {
+        let thread =
+            |tid, user_ms| ServerThread { pid: tid, tid, user_ns: ns(user_ms), wait_ns: Some(0), ..Default::default() };
+        let brief = (second < 4).then(|| thread(2, 1000));
+        let threads = [thread(1, 500)].into_iter().chain(brief).collect();
+        let mut sample = sample(1000, 100, vec![process("a", 1, 100, 1)]);
+        (sample.from_ns, sample.to_ns) = (ns(1000 * second), ns(1000 * (second + 1)));
+        let server = sample.server.as_mut().expect("a server");
+        server.threads = Some(ThreadsUse { from_ns: sample.from_ns, threads, cpus: vec![0] });
+        sample
+    });
+    let observed = sum(&seconds.collect::<Vec<_>>()).observed(1.0).unwrap();
+    let busy: Vec<_> = observed.server.unwrap().threads.iter().map(|thread| (thread.tid, thread.user_mean)).collect();
+    assert_eq!(busy, [(1, 0.5), (2, 0.4)]);
 }

@@ -14,7 +14,7 @@ pub(crate) use cgroup::CpuGroup;
 
 use crate::files::{Files, Missing};
 use cgroup::cgroup;
-use model::{Figures, KernelFigures};
+use model::KernelFigures;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
@@ -26,11 +26,18 @@ const EXPENSIVE_EVERY: u64 = 10;
 pub(crate) struct Figured {
     pub(crate) counters: BTreeMap<String, u64>,
     pub(crate) gauges: BTreeMap<String, u64>,
+    /// CPUs that the counters are summed over: one that comes back brings what it has counted since the machine started.
+    /// 0 where the kernel sums.
+    cpus: usize,
 }
 
 impl Figured {
     fn counters<N: Into<String>>(pairs: impl IntoIterator<Item = (N, u64)>) -> Self {
         Self { counters: named(pairs), ..Self::default() }
+    }
+
+    fn of_cpus(self, cpus: usize) -> Self {
+        Self { cpus, ..self }
     }
 
     fn gauges<N: Into<String>>(pairs: impl IntoIterator<Item = (N, u64)>) -> Self {
@@ -104,7 +111,7 @@ const KINDS: [Kind; 2] = [Kind { name: "nic", read: devices::interfaces }, Kind 
 #[derive(Debug, Default)]
 pub(crate) struct Kernel {
     files: Files,
-    totals: Figures,
+    totals: BTreeMap<String, (usize, BTreeMap<String, u64>)>,
     looks: u64,
     /// Dear parts as they were read last.
     read: BTreeMap<&'static str, Result<Figured, Missing>>,
@@ -145,9 +152,12 @@ impl Kernel {
         (figures, missing)
     }
 
-    /// Adds a part. Of a counter that was not there before, or has gone back, the growth is not known.
+    /// Adds a part. Of a counter that was not there before, has gone back, or is now of more or fewer CPUs, the growth is
+    /// not known.
     fn take(&mut self, part: &str, figured: Figured, figures: &mut KernelFigures) {
-        let before = self.totals.insert(part.to_owned(), figured.counters.clone()).unwrap_or_default();
+        let now = (figured.cpus, figured.counters.clone());
+        let (cpus, before) = self.totals.insert(part.to_owned(), now).unwrap_or_default();
+        let before = if cpus == figured.cpus { before } else { BTreeMap::new() };
         let grown = |(name, total): (String, u64)| Some((total.checked_sub(*before.get(&name)?)?, name));
         let grown: BTreeMap<String, u64> =
             figured.counters.into_iter().filter_map(grown).map(|(by, name)| (name, by)).collect();
@@ -173,6 +183,18 @@ mod tests {
             figures.counters.get("tcp").map(|tcp| tcp["Drops"])
         };
         assert_eq!([take(5), take(9), take(9), take(2), take(3)], [None, Some(4), Some(0), None, Some(1)]);
+    }
+
+    /// A CPU that was switched on brought the drops of its whole life: "receive queue overflowed", INVALID.
+    #[test]
+    fn a_cpu_that_comes_back_brings_no_growth() {
+        let mut kernel = Kernel::default();
+        let mut take = |total, cpus| {
+            let mut figures = KernelFigures::default();
+            kernel.take("softnet", Figured::counters([("dropped", total)]).of_cpus(cpus), &mut figures);
+            figures.counters.get("softnet").map(|softnet| softnet["dropped"])
+        };
+        assert_eq!([take(5, 3), take(6, 3), take(20_006, 4), take(20_007, 4)], [None, Some(1), None, Some(1)]);
     }
 
     #[test]

@@ -116,7 +116,7 @@ fn softnet_of(text: &str) -> Option<Figured> {
             *sum += u64::from_str_radix(columns.next()?, 16).ok()?;
         }
     }
-    Some(Figured::counters(["processed", "dropped", "squeezed"].into_iter().zip(sums)))
+    Some(Figured::counters(["processed", "dropped", "squeezed"].into_iter().zip(sums)).of_cpus(text.lines().count()))
 }
 
 /// Ports that a client may be given.

@@ -22,7 +22,7 @@ pub(super) fn throttling(context: &Context<'_>) -> Result<Figured, Missing> {
     if all.is_empty() {
         return Err(Missing::Because("the CPUs do not tell whether heat slows them, as in most virtual machines"));
     }
-    Ok(Figured::counters([("core_throttles", all.iter().sum())]))
+    Ok(Figured::counters([("core_throttles", all.iter().sum())]).of_cpus(all.len()))
 }
 
 /// A number that each CPU has a file for.

@@ -63,6 +63,23 @@ pub(crate) fn interface_bytes(counters: &BTreeMap<String, u64>) -> Option<u64> {
     ["received_bytes", "sent_bytes"].iter().filter_map(|name| counters.get(*name)).max().copied()
 }
 
+/// The interface with the most traffic, if it is as much as the load's.
+pub(crate) fn carrier(evidence: &Evidence) -> Option<(&str, &BTreeMap<String, u64>)> {
+    let parts = &evidence.observed.as_ref()?.counters;
+    let interfaces = parts.iter().filter_map(|(part, counters)| Some((part.strip_prefix("nic/")?, counters)));
+    // In the direction with more: what the client receives is sent by an interface of the server's machine.
+    let bytes = |counters: &BTreeMap<String, u64>| interface_bytes(counters).unwrap_or(0);
+    let busiest = interfaces.max_by_key(|(_, counters)| bytes(counters))?;
+    carries_load(evidence, busiest.1).then_some(busiest)
+}
+
+/// True if an interface carried as much as the load.
+pub(crate) fn carries_load(evidence: &Evidence, counters: &BTreeMap<String, u64>) -> bool {
+    let of_load = evidence.flow.bytes_received.max(evidence.flow.bytes_sent);
+    // Samples and window do not begin and end at the same instants.
+    interface_bytes(counters).is_some_and(|bytes| bytes > 0 && bytes >= of_load / 2)
+}
+
 /// Connections of other programs of this machine, opened during the window.
 pub(crate) fn foreign_connections(evidence: &Evidence) -> u64 {
     let opened = [tcp(evidence, "ActiveOpens"), tcp(evidence, "PassiveOpens")].into_iter().flatten().max();
@@ -141,6 +158,17 @@ impl Lost {
 /// Part of the measured time, of a counter in ns.
 pub(crate) fn share_of_time(evidence: &Evidence, ns: u64) -> f64 {
     share(ns, evidence.measured_ns)
+}
+
+/// Part of the time in which the quota of the server's control group stopped it, 0 to 1; none where that is not monitored.
+///
+/// The kernel adds the stopped time up over all CPUs, so that it may be longer than the window; no longer than in the
+/// periods with a stop was the server stopped.
+pub(crate) fn throttled_share(evidence: &Evidence) -> Option<f64> {
+    let of = |name| counter(evidence, "cgroup/server", name);
+    let of_time = share_of_time(evidence, of("throttled_ns")?);
+    let of_periods = of("throttled_periods").zip(of("periods")).map(|(stopped, all)| share(stopped, all.max(stopped)));
+    Some(of_time.min(of_periods.unwrap_or(1.0)))
 }
 
 /// Status pages that are of one of these servers and were read.

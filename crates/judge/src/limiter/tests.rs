@@ -165,8 +165,9 @@ fn a_full_or_lossy_link_is_the_network() {
     // 90 % of 1 Gbit/s for 30 s are 3.375 GB.
     assert_eq!(limited(3_380_000_000, 0), "network-limited");
     assert_eq!(limited(3_300_000_000, 0), UNKNOWN, "near, and not there");
-    assert_eq!(limited(0, 31), "network-limited");
-    assert_eq!(limited(0, 29), NOT_SATURATED);
+    assert_eq!(limited(1_000_000_000, 101), "network-limited");
+    assert_eq!(limited(1_000_000_000, 99), NOT_SATURATED, "any interface drops as many");
+    assert_eq!(limited(0, 10_000), NOT_SATURATED, "it has carried nothing of the load");
 }
 
 #[test]
@@ -209,6 +210,20 @@ fn a_quota_that_throttles_is_named_with_its_size() {
     assert_eq!((limiter.name.as_str(), limiter.ceiling_per_s), ("cpu-quota-limited", Some(1_250.0)), "0.4 of 0.5 CPUs");
     assert!(limiter.says.contains("0.50 CPUs (cpu.max) throttles the server 6.0 % of the time"), "{}", limiter.says);
     assert!(!names_a_limit(&throttled(0.04)));
+}
+
+/// The kernel adds the stops of all CPUs up: "throttles the server 1400 % of the time", and six stops of 60 CPUs were 20 %.
+#[test]
+fn a_quota_stops_a_server_no_longer_than_in_the_periods_that_have_a_stop() {
+    let throttled = |periods: u64| {
+        let mut evidence = run();
+        let counters =
+            [("throttled_ns", 14 * SECONDS as u64 * 1_000_000_000), ("periods", 300), ("throttled_periods", periods)];
+        counters.into_iter().for_each(|(name, n)| count(&mut evidence, "cgroup/server", name, n));
+        of(&evidence)
+    };
+    assert!(throttled(300).says.contains("throttles the server 100 % of the time"), "{}", throttled(300).says);
+    assert!(!names_a_limit(&throttled(2)));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::{Detection, Signal, figures};
 use crate::facts::bandwidth::{self, NO_BOUND, PathUse, at_server_cpu, path};
-use crate::facts::kernel::{interface_bytes, retransmitted};
+use crate::facts::kernel::{carrier, carries_load, interface_bytes, retransmitted};
 use crate::limiter::input::LimiterInput;
 use crate::limiter::laws;
 use model::human::{bit_rate, percent};
@@ -14,6 +14,8 @@ const FULL: f64 = 0.9;
 /// Packets dropped of all (rule NE-07), and sent again of all (NE-03): above these the network is what is measured.
 const DROPPED: f64 = 0.0001;
 const RETRANSMITTED: f64 = 0.01;
+/// Any interface drops some that are not for it.
+const DROPPED_MIN: u64 = 100;
 /// Fewer are those of any machine with a network.
 const COUNT_MIN: u64 = 20;
 
@@ -84,12 +86,14 @@ fn full_path(input: &LimiterInput<'_>, PathUse { name, bit_per_s, share }: PathU
 
 /// Loss in the network: its kind and share.
 fn lost(input: &LimiterInput<'_>) -> Option<(&'static str, f64)> {
+    let carrier = carrier(input.evidence).map(|(_, counters)| counters);
     let sum = |names: [&str; 2]| {
-        let counts = input.parts("nic").flat_map(|(_, counters)| names.map(|name| counters.get(name).copied()));
-        counts.flatten().sum::<u64>() as f64
+        let counts = names.iter().filter_map(|name| carrier?.get(*name));
+        counts.sum::<u64>()
     };
-    let packets = sum(["received_packets", "sent_packets"]);
-    let dropped = sum(["received_dropped", "sent_dropped"]) / packets.max(1.0);
+    let packets = sum(["received_packets", "sent_packets"]) as f64;
+    let dropped = Some(sum(["received_dropped", "sent_dropped"])).filter(|n| *n >= DROPPED_MIN).unwrap_or(0) as f64;
+    let dropped = dropped / packets.max(1.0);
     let again = retransmitted(input.evidence).filter(|again| *again >= COUNT_MIN).unwrap_or(0) as f64;
     let again = again / input.counter("tcp", "TCPOrigDataSent").unwrap_or(0.0).max(1.0);
     match () {
@@ -99,13 +103,13 @@ fn lost(input: &LimiterInput<'_>) -> Option<(&'static str, f64)> {
     }
 }
 
-/// The fuller direction of every link whose speed is known, as a share of it.
+/// The fuller direction of every link whose speed is known, as a share of it; of those that carried the load.
 pub(in crate::limiter) fn links(input: &LimiterInput<'_>) -> Vec<(String, f64)> {
     let of = |(name, counters): (&str, &BTreeMap<String, u64>)| {
         let bit_per_s = *input.context.links_bit_per_s.get(name)?;
         Some((name.to_owned(), interface_bytes(counters)? as f64 * 8.0 / input.seconds() / bit_per_s))
     };
-    input.parts("nic").filter_map(of).collect()
+    input.parts("nic").filter(|(_, counters)| carries_load(input.evidence, counters)).filter_map(of).collect()
 }
 
 /// The speeds of the links out of a fingerprint, in bits per second; those of virtual ones are unknown.

@@ -1,6 +1,7 @@
 //! A quota of CPU time that the server's control group has, and is held to.
 
 use super::{Change, Detection, Signal, figures};
+use crate::facts::kernel::throttled_share;
 use crate::limiter::input::{LimiterInput, QUOTA};
 use crate::limiter::laws;
 use model::NS_PER_S;
@@ -11,7 +12,7 @@ const THROTTLED: f64 = 0.05;
 const PART: &str = "cgroup/server";
 
 pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
-    let Some(throttled) = input.share_of_time(PART, "throttled_ns") else {
+    let Some(throttled) = throttled_share(input.evidence) else {
         return Detection::Unchecked("control group of the server not monitored");
     };
     if throttled <= THROTTLED {

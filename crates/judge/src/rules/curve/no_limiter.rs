@@ -1,7 +1,7 @@
 //! SA-05: saturated curve without a saturated resource.
 
 use crate::facts::curve::fit_points;
-use crate::facts::kernel::{counter, share_of_time};
+use crate::facts::kernel::throttled_share;
 use crate::facts::observed;
 use crate::facts::saturation::{peak_index, saturated};
 use crate::limiter;
@@ -71,8 +71,7 @@ fn has_queue(evidence: &Evidence) -> bool {
     let waiting = evidence.status.iter().filter_map(|page| page.figures.get("listen_queue")).any(|it| it.mean >= 1.0);
     let sockets = observed(evidence).and_then(|observed| observed.sockets.as_ref());
     let backlog = sockets.and_then(|sockets| sockets.accept_fullest_max).unwrap_or(0.0);
-    let stopped_ns = counter(evidence, "cgroup/server", "throttled_ns");
-    waiting || backlog >= USED || stopped_ns.is_some_and(|ns| share_of_time(evidence, ns) > THROTTLED)
+    waiting || backlog >= USED || throttled_share(evidence).is_some_and(|share| share > THROTTLED)
 }
 
 /// Workers of the pool that the curve fits; none if it fits none.

@@ -27,6 +27,9 @@ pub(crate) const PEAK_AT_EDGE: Rule = Rule {
     check: Check::Sweep(check_edge),
 };
 
+/// Told where there was nothing before: JSON has no infinity.
+const GAIN_MAX: f64 = 1e6;
+
 const ONE_LOAD: &str = "only one load measured";
 
 fn check_saturated(sweep: &SweepEvidence) -> Outcome {
@@ -38,12 +41,19 @@ fn check_saturated(sweep: &SweepEvidence) -> Outcome {
         return Outcome::Pass;
     }
     let peak_per_s = points[peak].goodput_per_s;
+    if peak_per_s <= 0.0 {
+        return Outcome::Unchecked("no good response at any load");
+    }
     let last = points[points.len() - 1].load;
     let (why, gain) = if sweep.over_rate {
         (format!("every rate up to {} was sustained", rate(last)), 0.0)
     } else {
         let gain = gain_per_doubling(points, 1);
-        (format!("goodput still rose by {} per doubling at {}", percent(gain), place(sweep, points.len() - 1)), gain)
+        let at = place(sweep, points.len() - 1);
+        match gain.is_finite() {
+            true => (format!("goodput still rose by {} per doubling at {at}", percent(gain)), gain),
+            false => (format!("the first good responses came at {at}"), GAIN_MAX),
+        }
     };
     let message = format!("{why}: the server can do {} or more", rate(peak_per_s));
     let figures = [("last_load", last), ("gain_per_doubling", gain), ("peak_per_s", peak_per_s)];
@@ -98,6 +108,16 @@ mod tests {
         assert!(rising.message.contains("84 %") && rising.message.contains("350/s or more"), "{}", rising.message);
         let edge = finding(check_edge(&sweep));
         assert_eq!((edge.state, edge.remedy.as_str()), (FindingState::Bound, "go further: --to 16"));
+    }
+
+    /// "Goodput still rose by inf %": JSON has no such number, and the stored sweep could not be read any more.
+    #[test]
+    fn loads_without_a_good_response_have_no_infinite_gain() {
+        let none = clean_sweep(&[(1.0, 0.0), (2.0, 0.0), (4.0, 0.0)]);
+        assert_eq!(check_saturated(&none), Outcome::Unchecked("no good response at any load"));
+        let late = finding(check_saturated(&clean_sweep(&[(1.0, 0.0), (2.0, 10.0)])));
+        assert!(late.message.starts_with("the first good responses came at 2 connections: "), "{}", late.message);
+        assert!(late.evidence.values().all(|value| value.is_finite()), "{late:?}");
     }
 
     #[test]

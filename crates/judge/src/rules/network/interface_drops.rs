@@ -1,10 +1,9 @@
 //! NE-07: packets dropped by the network interface.
 
-use crate::facts::kernel::{interface_bytes, is_tcp, share};
+use crate::facts::kernel::{carrier, is_tcp, share};
 use crate::{Check, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Evidence, FindingState};
-use std::collections::BTreeMap;
 
 const WARNING_SHARE: f64 = 0.00001;
 const INVALID_SHARE: f64 = 0.0001;
@@ -53,18 +52,6 @@ fn check(evidence: &Evidence) -> Outcome {
         remedy,
         [("dropped", lost as f64), ("packets", packets as f64), ("share", share)],
     )
-}
-
-/// The interface with the most traffic, if it is as much as the load's.
-fn carrier(evidence: &Evidence) -> Option<(&str, &BTreeMap<String, u64>)> {
-    let parts = &evidence.observed.as_ref()?.counters;
-    let interfaces = parts.iter().filter_map(|(part, counters)| Some((part.strip_prefix("nic/")?, counters)));
-    // In the direction with more: what the client receives is sent by an interface of the server's machine.
-    let bytes = |counters: &BTreeMap<String, u64>| interface_bytes(counters).unwrap_or(0);
-    let busiest = interfaces.max_by_key(|(_, counters)| bytes(counters))?;
-    let of_load = evidence.flow.bytes_received.max(evidence.flow.bytes_sent);
-    // Samples and window do not begin and end at the same instants.
-    (bytes(busiest.1) > 0 && bytes(busiest.1) >= of_load / 2).then_some(busiest)
 }
 
 #[cfg(test)]

@@ -57,7 +57,8 @@ fn check(evidence: &Evidence) -> Outcome {
     let comparison = match users {
         Some(users) if by_users > by_law => {
             let in_flight = evidence.outstanding.mean;
-            format!("{in_flight:.1} requests in flight on {users:.0} connections that should always be busy")
+            let slots = if evidence.plan.pipeline > 1 { "slots of the pipelines" } else { "connections" };
+            format!("{in_flight:.1} requests in flight on {users:.0} {slots} that should always be busy")
         }
         _ => format!(
             "{:.1} requests in flight, but rate times service time is {:.1}",
@@ -90,7 +91,8 @@ fn connected_users(evidence: &Evidence) -> Option<f64> {
         && evidence.flow.failed == 0
         && !evidence.interrupted
         && matches!(evidence.plan.stop, Stop::Duration { .. });
-    (never_idle && evidence.connections.established > 0).then_some(f64::from(evidence.connections.established))
+    let slots = f64::from(evidence.connections.established) * f64::from(evidence.plan.pipeline);
+    (never_idle && slots > 0.0).then_some(slots)
 }
 
 fn off(value: f64, reference: f64) -> f64 {
@@ -114,6 +116,16 @@ mod tests {
             model::Fairness { connections: 64, answered: 32, starved: 32, starved_ns, responses: 9, squares: 9 };
         evidence.connections.fairness = Some(fairness);
         assert_eq!(check(&evidence), Outcome::Pass);
+    }
+
+    /// "64.0 requests in flight on 16 connections": every timed run with `--pipeline 4` was INVALID.
+    #[test]
+    fn a_pipeline_has_several_requests_in_flight_on_a_connection() {
+        let mut evidence = clean_run();
+        (evidence.plan.pipeline, evidence.outstanding.mean, evidence.outstanding.little) = (4, 256.0, 256.0);
+        assert_eq!(check(&evidence), Outcome::Pass);
+        (evidence.outstanding.mean, evidence.outstanding.little) = (64.0, 64.0);
+        assert!(finding(check(&evidence)).message.contains("64.0 requests in flight on 256 slots of the pipelines"));
     }
 
     #[test]

@@ -203,5 +203,5 @@ fn fixed_line(drawing: &mut Svg, panel: Panel, ends: [(f64, f64); 2], load: &Fix
 }
 
 fn short_rate(per_s: f64) -> String {
-    if per_s < 1_000.0 { format!("{per_s:.0}") } else { short(per_s) }
+    if per_s < 1_000.0 { per_s.to_string() } else { short(per_s) }
 }

@@ -141,10 +141,10 @@ fn draw_strip(drawing: &mut Svg, record: &CompareRecord, strip: &Strip, from: f6
     };
     let title = format!("{} {}, relative to {}", strip.metric.words(), place(record, strip.load), baseline(record));
     drawing.text((left, from + 14.0), Align::Left, FONT, INK, &title);
-    for tick in ticks(low, high, 4) {
-        let (_, y) = place_of(1, tick);
+    for percent in ticks(100.0 * low, 100.0 * high, 4) {
+        let (_, y) = place_of(1, percent / 100.0);
         drawing.line((left, y), (right, y), BAND, 0.6, "");
-        drawing.text((left - 4.0, y + 0.35 * SMALL), Align::Right, SMALL, INK, &format!("{:.0}%", 100.0 * tick));
+        drawing.text((left - 4.0, y + 0.35 * SMALL), Align::Right, SMALL, INK, &format!("{percent}%"));
     }
     for block in ticks(1.0, last, 10).into_iter().filter(|tick| tick.fract() == 0.0) {
         let (x, _) = place_of(block as usize, 1.0);

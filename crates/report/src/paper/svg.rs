@@ -135,21 +135,21 @@ fn escaped(text: &str) -> String {
 /// What arithmetic may be off by.
 const ROUNDING: f64 = 0.999_999;
 
-/// Round values between two ends, about `count` of them.
+/// Round values between two ends, about `count` of them; each prints with the digits that its step has.
 pub(super) fn ticks(low: f64, high: f64, count: usize) -> Vec<f64> {
     let rough = (high - low) / count.max(1) as f64;
     if !(rough.is_finite() && rough > 0.0) {
         return Vec::new();
     }
-    let scale = 10f64.powf(rough.log10().floor());
-    let step = [1.0, 2.0, 5.0, 10.0]
-        .map(|step| step * scale)
-        .into_iter()
-        .find(|step| *step >= ROUNDING * rough)
-        .unwrap_or(scale);
+    let power = rough.log10().floor();
+    let scale = 10f64.powf(power);
+    let digit = [1.0, 2.0, 5.0].into_iter().find(|digit| digit * scale >= ROUNDING * rough).unwrap_or(10.0);
+    let step = digit * scale;
     let first = (low / step).ceil() as i64;
     let last = (high / step).floor() as i64;
-    (first..=last).map(|i| i as f64 * step).collect()
+    // A tenth has no exact value: 3 / 10 is the nearest to 0.3, 3 * 0.1 is not.
+    let value = |i: f64| if power < 0.0 { i * digit / 10f64.powf(-power) } else { i * step };
+    (first..=last).map(|i| value(i as f64)).collect()
 }
 
 #[cfg(test)]
@@ -173,6 +173,10 @@ mod tests {
     fn ticks_are_round() {
         assert_eq!(ticks(-13.0, 14.5, 6), [-10.0, -5.0, 0.0, 5.0, 10.0]);
         assert_eq!(ticks(0.97, 1.03, 3), [0.98, 1.0, 1.02]);
+        assert_eq!(
+            ticks(-0.1, 0.33, 5).iter().map(f64::to_string).collect::<Vec<_>>(),
+            ["-0.1", "0", "0.1", "0.2", "0.3"]
+        );
         assert!(ticks(1.0, 1.0, 5).is_empty() && ticks(f64::NAN, 1.0, 5).is_empty());
     }
 }

@@ -143,6 +143,17 @@ pub(super) fn short(name: &str) -> String {
     }
 }
 
+/// At most `max` characters of a text: of a longer one the two ends, as a path says most there.
+pub(super) fn shortened(text: &str, max: usize) -> String {
+    let all: Vec<char> = text.chars().collect();
+    if all.len() <= max {
+        return text.to_owned();
+    }
+    let front = (max - 1) / 2;
+    let back = all.len() - (max - 1 - front);
+    all[..front].iter().chain(&['…']).chain(&all[back..]).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,7 +1,7 @@
 //! Samples of `plimsoll observe`, as a table or as lines that are appended.
 
 use super::Style;
-use super::layout::{columns, labelled, labelled_bold, table, wrap};
+use super::layout::{columns, labelled, labelled_bold, shortened, table, wrap};
 use super::observed::cores_number;
 use crate::visible;
 use model::human::{bytes, count, percent, plural, rate, time};
@@ -122,17 +122,6 @@ fn row(group: &GroupObservation) -> Vec<String> {
         of(group.fds, group.fds_limit),
         sockets.map_or_else(|| "-".into(), states),
     ]
-}
-
-/// At most `max` characters of a text: of a longer one the two ends, as a path says most there.
-fn shortened(text: &str, max: usize) -> String {
-    let all: Vec<char> = text.chars().collect();
-    if all.len() <= max {
-        return text.to_owned();
-    }
-    let front = (max - 1) / 2;
-    let back = all.len() - (max - 1 - front);
-    all[..front].iter().chain(&['…']).chain(&all[back..]).collect()
 }
 
 /// `nginx x 3, php-fpm`.

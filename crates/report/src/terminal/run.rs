@@ -1,7 +1,7 @@
 //! One measured load in a terminal.
 
 use super::Style;
-use super::layout::{columns, labelled, labelled_bold, limiter, table};
+use super::layout::{columns, labelled, labelled_bold, limiter, shortened, table};
 use super::observed;
 pub(crate) use super::profile::line as profile;
 use super::thresholds::thresholds;
@@ -20,6 +20,10 @@ const SHOWN: [(&str, &str); 5] = [("p50", "p50"), ("p90", "p90"), ("p99", "p99")
 pub(crate) const MIX_HEADER: [&str; 4] = ["request", "answered", "good", "mean"];
 /// Requests of a mix shown.
 const MIX_MAX: usize = 20;
+/// Columns of the figures beside the name of a request.
+const MIX_FIGURES: usize = 34;
+/// Of such a name at least as much is shown.
+const MIX_NAME_MIN: usize = 12;
 /// Where less of the time was taken, rates can be compared.
 const TAKEN_MIN: f64 = 0.01;
 /// Failures and statuses named in a line.
@@ -67,7 +71,7 @@ pub fn run(record: &RunRecord, style: &Style) -> String {
     out.push_str(&latency(record, style));
     out.push('\n');
     out.push_str(&requests(record, style));
-    out.push_str(&mix(record));
+    out.push_str(&mix(record, style));
     if let Some(text) = connections(record) {
         out.push_str(&labelled("connections", &text, style));
     }
@@ -336,10 +340,14 @@ fn requests(record: &RunRecord, style: Style) -> String {
 }
 
 /// The requests of a mix, those that took most of the time first; empty when there is but one.
-fn mix(record: &RunRecord) -> String {
+fn mix(record: &RunRecord, style: Style) -> String {
     let mut rows = mix_rows(record);
     let more = rows.len().saturating_sub(MIX_MAX);
     rows.truncate(MIX_MAX);
+    let room = style.width.saturating_sub(MIX_FIGURES).max(MIX_NAME_MIN);
+    for row in &mut rows {
+        row[0] = shortened(&row[0], room);
+    }
     match rows.len() {
         0 => String::new(),
         _ if more == 0 => table(&MIX_HEADER, &rows, 1, 2) + "\n",

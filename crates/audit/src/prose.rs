@@ -82,7 +82,10 @@ fn raw_data(named: &[Named], audited: &[Audited]) -> Outcome {
     match (named.len(), tied) {
         (0, _) => Outcome::Unchecked("no rate in the text"),
         (all, 0) => {
-            let message = format!("none of the {all} rates in the text has raw data");
+            let message = match all {
+                1 => "the rate in the text has no raw data".to_owned(),
+                _ => format!("none of the {all} rates in the text has raw data"),
+            };
             let remedy = "keep the tool's output with the text, and pass it too".to_owned();
             Outcome::fired(NO_RAW_DATA.id, FindingState::Invalid, message, remedy, [("rates", all as f64)])
         }

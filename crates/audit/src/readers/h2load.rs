@@ -69,7 +69,8 @@ fn line_of(claims: &mut Claims, line: &str, n: u64) -> bool {
         let counted = ["total", "started", "succeeded", "failed", "errored", "timeout"].map(of);
         if let [Some(total), Some(started), Some(succeeded), Some(failed), Some(errored), Some(timeout)] = counted {
             // A connection that ends takes its share of the requests with it, unsent.
-            let unsent = if started > 0.0 { total - started } else { 0.0 };
+            // For a time (-D) all are those that ended, and those in flight at its end were started as well.
+            let unsent = if started > 0.0 { (total - started).max(0.0) } else { 0.0 };
             claims.put(Figure::Planned, Some(total), n);
             claims.put(Figure::Dropped, Some(unsent), n);
             // Those that timed out are among the errored.

@@ -98,7 +98,8 @@ fn line_of(claims: &mut Claims, line: &str, n: u64, errors: bool, part: bool) ->
             _ => return false,
         }
     } else if let Some((quantile, value)) = line.split_once("% in ") {
-        let figure = match quantile.trim_end_matches("00").trim_end_matches('.') {
+        // Some versions print `99%%`.
+        let figure = match quantile.trim_end_matches('%').trim_end_matches("00").trim_end_matches('.') {
             "50" => Figure::LatencyP50,
             "75" => Figure::LatencyP75,
             "90" => Figure::LatencyP90,

@@ -7,13 +7,8 @@ use crate::scan::{count, go_time_ns, number};
 use crate::text::Text;
 use serde_json::Value;
 
-pub(super) const TEXT: TextReader = TextReader {
-    tool: "k6",
-    fits: |_| true,
-    begins: |line| line.starts_with("http_reqs."),
-    ends: |line| line.starts_with("http_reqs."),
-    read: read_text,
-};
+pub(super) const TEXT: TextReader =
+    TextReader { tool: "k6", fits: |_| true, begins: is_last, ends: is_last, read: read_text };
 
 pub(super) const JSON: JsonReader =
     JsonReader { fits: |value| value.pointer("/metrics/http_reqs").is_some(), read: read_json };
@@ -23,11 +18,21 @@ const TIMEOUT_NS: f64 = 60e9;
 /// Versions before 0.31 do not tell what failed.
 const NEEDED: [(Figure, &str); 2] = [(Figure::Responses, "http_reqs, count"), (Figure::Throughput, "http_reqs, rate")];
 
+fn is_last(line: &str) -> bool {
+    unmarked(line).starts_with("http_reqs.")
+}
+
+/// Versions before 1.0 mark each metric that has a threshold.
+fn unmarked(line: &str) -> &str {
+    line.trim_start_matches(['✓', '✗']).trim_start()
+}
+
 fn read_text(text: &Text) -> Result<Claims, Unreadable> {
     let mut claims = Claims::new("k6", None);
     for (n, line) in text.lines() {
         let n = Some(n);
-        let Some((name, values)) = line.split_once("..: ").or_else(|| line.split_once(".: ")) else {
+        let figures = unmarked(line);
+        let Some((name, values)) = figures.split_once("..: ").or_else(|| figures.split_once(".: ")) else {
             claims.unread_lines += u64::from(!is_furniture(line));
             continue;
         };

@@ -2,7 +2,7 @@
 
 use super::{TextReader, require};
 use crate::claim::{Claims, Figure, Mode};
-use crate::scan::{after, bytes, flag, number, time_ns, word_after};
+use crate::scan::{after, bytes, count, flag, number, time_ns, word_after};
 use crate::text::Text;
 use crate::{Unreadable, commands};
 use model::Redacted;
@@ -17,7 +17,7 @@ pub(super) const WRK: TextReader = TextReader {
 
 pub(super) const WRK2: TextReader = TextReader { tool: "wrk2", fits: is_wrk2, read: |text| read(text, "wrk2"), ..WRK };
 
-/// Both give up on a response after this, unless told otherwise.
+/// It gives up on a response after this, unless told otherwise.
 const TIMEOUT_NS: f64 = 2e9;
 /// wrk2 samples response times once a millisecond.
 const WRK2_RESOLUTION_NS: f64 = 1e6;
@@ -38,14 +38,14 @@ fn read(text: &Text, tool: &'static str) -> Result<Claims, Unreadable> {
     }
     claims.command = commands::typed(text, tool).or_else(|| commands::typed(text, "wrk"));
     let command = claims.command.clone().unwrap_or_default();
-    claims.put(
-        Figure::Timeout,
-        flag(&command, &["--timeout"]).and_then(|word| time_ns(word).or_else(|| Some(number(word)? * 1e9))),
-        None,
-    );
-    claims.put(Figure::Timeout, Some(TIMEOUT_NS), None);
-    if tool == "wrk2" {
-        claims.put(Figure::RateOffered, flag(&command, &["-R", "--rate"]).and_then(number), None);
+    if tool == "wrk" {
+        let asked = flag(&command, &["-T", "--timeout"]);
+        let asked_ns = asked.and_then(|word| time_ns(word).or_else(|| Some(number(word)? * 1e9)));
+        claims.put(Figure::Timeout, asked_ns, None);
+        claims.put(Figure::Timeout, Some(TIMEOUT_NS), None);
+    } else {
+        // Its latencies count from the time due: no timeout cuts them.
+        claims.put(Figure::RateOffered, flag(&command, &["-R", "--rate"]).and_then(count), None);
         claims.put(Figure::Resolution, Some(WRK2_RESOLUTION_NS), None);
     }
     // Neither prints what is zero.

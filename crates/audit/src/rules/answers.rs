@@ -7,7 +7,7 @@ use crate::{Figure, Subject};
 use judge::Outcome;
 use judge::text::list;
 use model::FindingState;
-use model::human::{count, percent, percent_exact, rate, time};
+use model::human::{count, percent, percent_exact, plural, rate, time};
 
 const WARNING_SHARE: f64 = 0.001;
 const INVALID_SHARE: f64 = 0.01;
@@ -167,7 +167,10 @@ fn censored(subject: Subject<'_>) -> Outcome {
         return Outcome::Unchecked("neither timeouts nor a maximum latency in the output");
     }
     let n = timeouts.unwrap_or(0.0);
-    let close = max.zip(timeout).is_some_and(|(max, timeout)| max > MAX_OF_TIMEOUT * timeout);
+    // Far above it another one was in force.
+    let close = max
+        .zip(timeout.filter(|ns| *ns > 0.0))
+        .is_some_and(|(max, timeout)| (MAX_OF_TIMEOUT * timeout..=timeout / MAX_OF_TIMEOUT).contains(&max));
     if n == 0.0 && !close {
         return Outcome::Pass;
     }
@@ -183,7 +186,7 @@ fn censored(subject: Subject<'_>) -> Outcome {
     let names: Vec<_> = cut.iter().map(|(name, ..)| name.clone()).collect();
     let after = timeout.map_or_else(String::new, |ns| format!(" in {}", time(ns)));
     let why = if n > 0.0 {
-        format!("{} requests ({}) had no answer{after}", count(n as u64), percent(share))
+        format!("{} ({}) had no answer{after}", plural(n as u64, "request"), percent(share))
     } else {
         format!("the slowest response came just before the timeout ({})", after.trim_start_matches(" in "))
     };

@@ -4,7 +4,7 @@ use super::{AuditRule, Check};
 use crate::{Figure, Subject};
 use judge::Outcome;
 use model::FindingState;
-use model::human::{count, percent, rate};
+use model::human::{count, percent, plural, rate};
 
 /// Share of its one CPU above which a client may have been saturated.
 const BUSY_SHARE: f64 = 0.9;
@@ -88,7 +88,7 @@ fn connections(subject: Subject<'_>) -> Outcome {
     let no_fds = claims.get(Figure::NoFds);
     let threads = claims.get(Figure::Threads).unwrap_or(1.0) as u64;
     if let Some(n) = no_fds.filter(|n| *n > 0.0) {
-        let message = format!("out of file descriptors {} times: not the requested load", count(n as u64));
+        let message = format!("out of file descriptors {}: not the requested load", plural(n as u64, "time"));
         let remedy = "raise the open-file limit (ulimit -n), or use a client without httperf's FD_SETSIZE".to_owned();
         return Outcome::fired(CONNECTIONS.id, FindingState::Invalid, message, remedy, [("fds_exhausted", n)]);
     }
@@ -144,7 +144,7 @@ fn ports(subject: Subject<'_>) -> Outcome {
         None => Outcome::Unchecked("the tool does not print address errors"),
         Some(0.0) => Outcome::Pass,
         Some(n) => {
-            let message = format!("out of local ports {} times: not the requested load", count(n as u64));
+            let message = format!("out of local ports {}: not the requested load", plural(n as u64, "time"));
             let remedy =
                 "keep connections open, widen net.ipv4.ip_local_port_range, or use several addresses".to_owned();
             Outcome::fired(PORTS.id, FindingState::Invalid, message, remedy, [("ports_exhausted", n)])

@@ -88,10 +88,14 @@ fn little(subject: Subject<'_>) -> Outcome {
 
 /// A rate for each worker, or a script that may wait.
 fn has_pauses(subject: Subject<'_>) -> bool {
-    let command = subject.claims.command.as_deref().unwrap_or_default();
+    let command = subject.claims.command.as_deref();
+    let has = |names: &[&str]| command.is_some_and(|command| flag(command, names).is_some());
     match subject.claims.tool {
-        "hey" | "oha" => flag(command, &["-q"]).is_some(),
-        "wrk" => flag(command, &["-s", "--script"]).is_some(),
+        "hey" | "oha" => has(&["-q"]),
+        "wrk" => has(&["-s", "--script"]),
+        // Their outputs do not tell of a limit.
+        "bombardier" => command.is_none() || has(&["-r", "--rate"]),
+        "autocannon" => command.is_none() || has(&["-r", "-R", "--connectionRate", "--overallRate"]),
         _ => false,
     }
 }

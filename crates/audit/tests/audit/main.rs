@@ -6,3 +6,4 @@ mod fuzz;
 mod ledger;
 mod outputs;
 mod support;
+mod variants;

@@ -71,15 +71,17 @@ pub(crate) fn is_worth_telling(share: f64) -> bool {
 }
 
 fn server_use(server: &ServerObserved) -> String {
-    let per_request =
-        server.cpu_ns_per_request.map_or_else(String::new, |ns| format!(", {} of CPU per request", time(ns)));
+    // The kernel counts CPU time in ticks: none of them is no zero.
+    let is_counted = server.cpu_cores > 0.0;
+    let used = if is_counted { cpus(server.cpu_cores) } else { "CPU time below its resolution".to_owned() };
+    let per_request = server.cpu_ns_per_request.filter(|_| is_counted);
+    let per_request = per_request.map_or_else(String::new, |ns| format!(", {} of CPU per request", time(ns)));
     let lost = match server.ended_unaccounted {
         0 => String::new(),
         n => format!("; {} ended uncounted", plural(n, "worker")),
     };
     format!(
-        "{} ({}){per_request}, RSS {}{lost}",
-        cpus(server.cpu_cores),
+        "{used} ({}){per_request}, RSS {}{lost}",
         processes(&server.processes),
         bytes(server.rss_bytes_max)
     )
@@ -135,5 +137,7 @@ mod tests {
         assert_eq!([0.0, 0.0584, 0.617, 9.99, 12.34].map(cores_number), ["0", "0.058", "0.62", "9.99", "12.3"]);
         let lost = ServerObserved { ended_unaccounted: 2, ..ServerObserved::default() };
         assert!(server_use(&lost).ends_with("; 2 workers ended uncounted"));
+        let brief = ServerObserved { cpu_ns_per_request: Some(0.0), ..ServerObserved::default() };
+        assert_eq!(server_use(&brief), "CPU time below its resolution (), RSS 0 B", "1,000 requests in 8 ms");
     }
 }

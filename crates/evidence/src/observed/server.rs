@@ -154,7 +154,7 @@ impl ServerSum {
                 name: thread.name.clone(),
                 user_mean: share(thread.user_ns),
                 system_mean: share(thread.system_ns),
-                wait_mean: thread.wait_ns.map(|ns| share(ns)),
+                wait_mean: thread.wait_ns.map(share),
                 voluntary_switches_per_s: per_s(thread.voluntary_switches),
                 involuntary_switches_per_s: per_s(thread.involuntary_switches),
             }

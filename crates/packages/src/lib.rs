@@ -1,13 +1,16 @@
 //! Debian packages, installed by apt-get(8) without starting a service of theirs.
 
-use std::fs::OpenOptions;
+use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{self, Command, Stdio};
 
 /// What Debian asks before the installation of a package starts a service (invoke-rc.d(8)).
 const POLICY: &str = "/usr/sbin/policy-rc.d";
+
+/// What stands in a policy of ours before the name of the process that wrote it.
+const MARK: &str = "# plimsoll, while apt-get installs: ";
 
 const APT: &str = "apt-get";
 
@@ -15,7 +18,14 @@ const APT: &str = "apt-get";
 #[derive(Debug)]
 pub struct Apt {
     /// The policy that was written; none when the machine has one of its own.
-    policy: Option<PathBuf>,
+    policy: Option<Policy>,
+}
+
+/// A policy of ours.
+#[derive(Debug)]
+struct Policy {
+    path: PathBuf,
+    script: String,
 }
 
 impl Apt {
@@ -27,18 +37,25 @@ impl Apt {
         Self::with_policy(Path::new(POLICY))
     }
 
-    /// Writes a policy unless there is one: what the machine's owner has decided stands.
-    fn with_policy(policy: &Path) -> io::Result<Self> {
+    /// Writes a policy unless there is one: what the machine's owner has decided stands. One that a process of ours has left
+    /// which was killed is taken over: without that no package of this machine would start a service any more.
+    fn with_policy(path: &Path) -> io::Result<Self> {
+        let script = script(&name_of(process::id()).unwrap_or_default());
+        let policy = Policy { path: path.to_owned(), script };
         let mut options = OpenOptions::new();
-        match options.write(true).create_new(true).mode(0o755).open(policy) {
+        match options.write(true).create_new(true).mode(0o755).open(path) {
             Ok(mut file) => {
-                let apt = Self { policy: Some(policy.to_owned()) };
-                // 101: "action not allowed".
-                file.write_all(b"#!/bin/sh\nexit 101\n")?;
-                Ok(apt)
+                let written = file.write_all(policy.script.as_bytes());
+                // Where it could not be written it is removed again.
+                let apt = Self { policy: Some(policy) };
+                written.map(|()| apt)
             }
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(Self { policy: None }),
-            Err(error) => Err(error),
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
+            Err(_) if fs::read_to_string(path).is_ok_and(|there| is_abandoned(&there)) => {
+                fs::write(path, &policy.script)?;
+                Ok(Self { policy: Some(policy) })
+            }
+            Err(_) => Ok(Self { policy: None }),
         }
     }
 
@@ -61,11 +78,36 @@ impl Apt {
 
 impl Drop for Apt {
     fn drop(&mut self) {
-        if let Some(policy) = &self.policy {
+        let Some(policy) = &self.policy else { return };
+        // It may be somebody else's by now, or written by half.
+        if fs::read_to_string(&policy.path).is_ok_and(|there| policy.script.starts_with(&there)) {
             // Nothing better can be done about it here.
-            let _ = std::fs::remove_file(policy);
+            let _ = fs::remove_file(&policy.path);
         }
     }
+}
+
+/// The policy of a process. 101: "action not allowed".
+fn script(name: &str) -> String {
+    format!("#!/bin/sh\n{MARK}{name}\nexit 101\n")
+}
+
+/// True if the process that wrote this policy has ended, which would have removed it.
+fn is_abandoned(script: &str) -> bool {
+    let Some(name) = script.lines().find_map(|line| line.strip_prefix(MARK)) else { return false };
+    let pid = name.split(' ').next().and_then(|pid| pid.parse().ok());
+    pid.is_some_and(|pid| name_of(pid).as_deref() != Some(name))
+}
+
+/// A name that no other process has, before or after it: its number, when it was started (field 22 of `/proc/PID/stat`) and
+/// the boot that this counts from. None if it does not run.
+fn name_of(pid: u32) -> Option<String> {
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name of its program stands in parentheses, and may have any character.
+    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+    let (state, started) = (fields.first()?, fields.get(19)?);
+    (*state != "Z").then(|| format!("{pid} {started} {}", boot.trim()))
 }
 
 /// Runs apt-get, which is `program`.
@@ -119,5 +161,40 @@ mod tests {
         assert!(path.exists());
         drop(apt);
         assert!(!path.exists());
+    }
+
+    /// No package of the machine would have started a service any more.
+    #[test]
+    fn a_policy_that_a_killed_process_has_left_is_taken_over() {
+        let folder = tempfile::tempdir().expect("a directory");
+        let path = folder.path().join("policy-rc.d");
+        let own = name_of(process::id()).expect("it runs");
+        let (number, rest) = own.split_once(' ').expect("several words");
+        let (started, boot) = rest.split_once(' ').expect("three words");
+        for gone in [format!("{number} 1 {boot}"), format!("{number} {started} another-boot"), format!("0 1 {boot}")] {
+            fs::write(&path, script(&gone)).expect("a file");
+            let apt = Apt::with_policy(&path).expect("it can be written");
+            assert_eq!(fs::read_to_string(&path).expect("it is there"), script(&own), "{gone}");
+            drop(apt);
+            assert!(!path.exists(), "{gone}");
+        }
+    }
+
+    #[test]
+    fn a_policy_of_a_process_that_runs_or_of_nobody_known_stands() {
+        let folder = tempfile::tempdir().expect("a directory");
+        let path = folder.path().join("policy-rc.d");
+        let running = name_of(1).expect("init runs");
+        for stands in [script(&running), "#!/bin/sh\nexit 101\n".to_owned(), script(""), String::new()] {
+            fs::write(&path, &stands).expect("a file");
+            drop(Apt::with_policy(&path).expect("there is one"));
+            assert_eq!(fs::read_to_string(&path).expect("it is there"), stands);
+        }
+        // What has taken the place of ours meanwhile is not removed.
+        fs::remove_file(&path).expect("our own");
+        let apt = Apt::with_policy(&path).expect("it can be written");
+        fs::write(&path, "#!/bin/sh\nexit 0\n").expect("a file");
+        drop(apt);
+        assert!(path.exists());
     }
 }

@@ -12,6 +12,7 @@ use model::{Redacted, human};
 use serde_json::json;
 use stack::{Endpoint, Running, Spec, Stack, StackError, Standing};
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 /// Longest name of a stack.
 const NAME_MAX: usize = 60;
@@ -35,10 +36,11 @@ fn up(args: &UpArgs) -> Result<Exit, CommandError> {
     if let Some(stack) = stacks()?.iter().find(|stack| stack.standing.name == name) {
         return Err(CommandError::usage(is_there(&stack.standing, &stack.check())));
     }
-    if args.install {
-        install(&spec)?;
-    }
+    // Before packages are installed, and services kept from starting meanwhile: what keeps them has to be removed.
     let stop = interrupt::watch()?;
+    if args.install && install(&spec, &stop)? == Exit::Interrupted {
+        return Ok(Exit::Interrupted);
+    }
     let mut options = serving::options(stop, args.timeout.ns)?;
     options.may_be_left = true;
     let started = Running::start(&spec, &options).and_then(|mut running| {
@@ -67,13 +69,16 @@ fn is_there(standing: &Standing, state: &Result<(), String>) -> String {
     }
 }
 
-/// Installs what is missing, and says so.
-fn install(spec: &Spec) -> Result<(), CommandError> {
-    let installed = stack::install(spec, &serving::own_program()?).map_err(serving::command_error)?;
+/// Installs what is missing, and says so. Of an end by ^C nothing is said, as of that of a start.
+fn install(spec: &Spec, stop: &AtomicBool) -> Result<Exit, CommandError> {
+    let installed = match stack::install(spec, &serving::own_program()?, stop) {
+        Err(StackError::Interrupted) => return Ok(Exit::Interrupted),
+        other => other.map_err(serving::command_error)?,
+    };
     if !installed.is_empty() {
         printer::note(&format!("installed {}", installed.join(" ")));
     }
-    Ok(())
+    Ok(Exit::Fine)
 }
 
 fn spec_of(args: &UpArgs) -> Result<Spec, CommandError> {

@@ -6,8 +6,13 @@ use crate::servers;
 use crate::settings::{SPECIAL, Settings};
 use crate::spec::Spec;
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::Path;
 use toml::{Table, Value};
+
+/// Longest file of a specification.
+const FILE_BYTES_MAX: u64 = 1 << 20;
 
 impl Spec {
     /// Reads a text such as `nginx workers=2 access-log=on`, or `@FILE` (TOML).
@@ -83,6 +88,12 @@ impl Spec {
                 return Err(server.no_such_setting(key));
             }
         }
+        let has = |wanted: &str| pairs.iter().any(|(key, _)| key == wanted);
+        if has("root") && has("file-size") {
+            return Err(StackError::Wrong(
+                "file-size is of the generated file: leave it out, or leave out root".to_owned(),
+            ));
+        }
         let extras = Extras::new(server.extras, &given)?;
         let label = label.unwrap_or_else(|| self::label(name, pairs, &command));
         Ok(Self { server, text: String::new(), label, settings, extras, command })
@@ -91,7 +102,7 @@ impl Spec {
     /// Reads a TOML file with `server = "NAME"` (or `command = [...]`) and a line for each setting.
     fn read(path: &Path) -> Result<Self, StackError> {
         let wrong = |what: &dyn std::fmt::Display| StackError::Wrong(format!("{}: {what}", path.display()));
-        let text = std::fs::read_to_string(path).map_err(|error| wrong(&error))?;
+        let text = text_of(path).map_err(|error| wrong(&error))?;
         let table: Table = text.parse().map_err(|error: toml::de::Error| wrong(&one_line(&error, &text)))?;
         let (mut name, mut label, mut command, mut pairs) = (None, None, Vec::new(), Vec::new());
         for (key, value) in &table {
@@ -113,6 +124,16 @@ impl Spec {
         let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
         Self::new(&name, &pairs, command, label.or(stem)).map_err(|error| wrong(&error))
     }
+}
+
+/// The text of a file, which is not read on where it is longer than any specification: some files have no end.
+fn text_of(path: &Path) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > FILE_BYTES_MAX {
+        return Err(io::Error::other(format!("it has more than {FILE_BYTES_MAX} bytes")));
+    }
+    String::from_utf8(bytes).map_err(|_| io::Error::other("it is no UTF-8 text"))
 }
 
 fn label(name: &str, pairs: &[(String, String)], command: &[String]) -> String {
@@ -185,5 +206,28 @@ mod tests {
         let error = file("server = \"nginx\"\nworkers =\n").expect_err("broken").to_string();
         assert!(error.contains("fast.toml: line 2"), "{error}");
         assert!(file("workers = 2\n").expect_err("no name").to_string().contains("which server"));
+    }
+
+    /// It was read until memory ended.
+    #[test]
+    fn a_file_that_is_longer_than_any_specification_is_refused() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("long.toml");
+        let refusal = |path: &Path| message(&format!("@{}", path.display()));
+        let file = File::create(&path).expect("a file");
+        file.set_len(1 << 30).expect("it is sparse");
+        assert!(refusal(&path).contains("long.toml: it has more than 1048576 bytes"), "{}", refusal(&path));
+        assert!(refusal(Path::new("/dev/zero")).contains("it has more than 1048576 bytes"), "it has no end");
+        file.set_len(FILE_BYTES_MAX).expect("it is shorter");
+        assert!(!refusal(&path).contains("it has more than"), "{}", refusal(&path));
+    }
+
+    /// The size was ignored.
+    #[test]
+    fn a_size_of_the_file_that_a_directory_takes_the_place_of_is_refused() {
+        for text in ["nginx root=/srv file-size=64KiB", "php-fpm file-size=1KiB root=/srv"] {
+            assert_eq!(message(text), "file-size is of the generated file: leave it out, or leave out root");
+        }
+        Spec::parse("nginx root=/srv").and_then(|_| Spec::parse("nginx file-size=2KiB")).expect("each alone");
     }
 }

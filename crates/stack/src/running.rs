@@ -245,6 +245,7 @@ impl Running {
             credentials: self.layout.credentials.map(|path| self.place.path(path)),
             page_holds: self.layout.body.as_ref().and_then(Body::lasting).map(str::to_owned),
             php_profile: clock(&self.spec),
+            limits: self.spec.limits(),
             ended: Vec::new(),
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::layout::Endpoint;
 use crate::php_profile::PhpSamples;
-use model::{Address, PhpClock, Served};
+use model::{Address, PhpClock, Served, Setting};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -33,6 +33,9 @@ pub struct Standing {
     /// What its PHP functions are sampled by; none where they are not.
     #[serde(default)]
     pub php_profile: Option<PhpClock>,
+    /// What bounds how much it does at a time.
+    #[serde(default)]
+    pub limits: Vec<Setting>,
     /// What has ended by itself since: name and how.
     pub ended: Vec<(String, String)>,
 }

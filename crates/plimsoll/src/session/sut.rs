@@ -234,9 +234,7 @@ impl Sut {
     /// What bounds a server or stack of ours by its settings.
     pub(crate) fn limits(&self) -> Vec<Setting> {
         match &self.server {
-            Server::Standing(standing) => {
-                Spec::parse(&standing.served.label).map_or_else(|_| Vec::new(), |spec| spec.limits())
-            }
+            Server::Standing(standing) => standing.limits.clone(),
             server => server.spec().map_or_else(Vec::new, Spec::limits),
         }
     }
@@ -405,5 +403,24 @@ fn refuse_other_ways(draft: &Draft) -> Result<(), CommandError> {
     match draft.detour.as_ref().map(Detour::flag) {
         Some(flag) => Err(CommandError::usage(format!("{flag} and --serve say two different things; leave one out"))),
         None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Served;
+
+    /// They were read from the label, which a file may give, and which names no setting that has its default.
+    #[test]
+    fn what_bounds_a_stack_is_what_it_says_and_not_what_its_label_reads_like() {
+        let limits = Spec::parse("php-fpm children=7").unwrap().limits();
+        for label in ["our shop", "nginx workers=3", "php-fpm children=<redacted>"] {
+            let served = Served { label: label.to_owned(), ..Served::default() };
+            let standing = Standing { served, limits: limits.clone(), ..Standing::default() };
+            let url = TargetUrl::parse("http://127.0.0.1:1/").unwrap();
+            let sut = Sut { url, server: Server::Standing(Box::new(standing)) };
+            assert_eq!(sut.limits(), limits, "{label}");
+        }
     }
 }

@@ -427,7 +427,7 @@ mod tests {
             let error = layout(&spec, &place).expect_err(asked).to_string();
             assert_eq!(error, format!("{name} needs front=nginx or front=apache"));
         }
-        let (spec, _) = of("php-fpm front=none children=3 listen_backlog=8 file-size=10 path=/index.php root=/srv");
+        let (spec, _) = of("php-fpm front=none children=3 listen_backlog=8 path=/index.php root=/srv");
         assert_eq!(of_front(&spec), None);
     }
 

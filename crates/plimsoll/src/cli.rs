@@ -136,7 +136,7 @@ pub(crate) struct RunArgs {
     /// Extra time to make up for disturbed measurement time [default: half of the planned time]
     ///
     /// Disturbed: the hypervisor, a CPU quota or other programs took CPU time from client or server.
-    #[arg(long, value_name = "TIME", conflicts_with = "client")]
+    #[arg(long, value_name = "TIME", conflicts_with_all = ["client", "requests"])]
     pub(crate) budget: Option<Duration>,
     /// CPU flame graph of the measurement window: profile.svg; its overhead affects the results
     ///

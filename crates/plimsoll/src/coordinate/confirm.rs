@@ -5,7 +5,7 @@
 //!
 //! A server that was only reconfigured would keep what it has learnt.
 
-use super::{Measure, Search, walk};
+use super::{Measure, Search, unless_interrupted, walk};
 use crate::exit::CommandError;
 use crate::output::progress::Progress;
 use crate::session::agents::AgentsFrom;
@@ -56,11 +56,12 @@ pub(crate) fn confirm(limiter: &Limiter, how: &Confirming<'_>) -> Result<Session
     let mut search = Blocks::new(&how.spec, &trial, how.draft.common.seed);
     let mut arms =
         Arms { connections: trial.connections, how, progress: Progress::new(how.quiet), told: BTreeMap::new() };
-    walk(&mut search, &mut arms, how.stop)?;
+    let walked = walk(&mut search, &mut arms, how.stop);
+    arms.progress.end();
+    unless_interrupted(walked)?;
     if how.stop.load(Ordering::Relaxed) {
         return unavailable("interrupted before the end".to_owned());
     }
-    arms.progress.end();
     let confirmation = Some(Box::new(confirmation(&trial, search.blocks)));
     Ok(SessionEvent::Confirmed { confirmation, unavailable: None })
 }

@@ -5,7 +5,7 @@ pub(crate) mod compare;
 pub(crate) mod confirm;
 pub(crate) mod sweep;
 
-use crate::exit::CommandError;
+use crate::exit::{CommandError, Exit};
 use clock::Clock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -81,10 +81,15 @@ pub(crate) fn walk<S: Search>(
     }
 }
 
+/// What is to be told of the end of a walk after its result: ^C while a server starts is one as any other, and nothing was
+/// wrong.
+pub(crate) fn unless_interrupted(walked: Result<(), CommandError>) -> Result<(), CommandError> {
+    walked.or_else(|error| if error.exit == Exit::Interrupted { Ok(()) } else { Err(error) })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exit::CommandError;
 
     /// Counts down; odd numbers are no part of the result.
     struct Countdown(u32);
@@ -143,6 +148,13 @@ mod tests {
             assert!(walk(&mut search, &mut kept, &AtomicBool::new(false)).is_err());
             assert_eq!((&kept.kept[..], search.0), (expected, left), "cut at {cut_at}");
         }
+    }
+
+    /// After the whole result it was said that nothing had been measured.
+    #[test]
+    fn an_interrupted_start_of_a_server_is_no_error_of_what_was_measured_before() {
+        assert!(unless_interrupted(Err(CommandError::interrupted())).is_ok() && unless_interrupted(Ok(())).is_ok());
+        assert_eq!(unless_interrupted(Err(CommandError::target("it is gone"))).unwrap_err().exit, Exit::Target);
     }
 
     #[test]

@@ -11,7 +11,7 @@ pub(crate) use capacity::{JudgedTrial, Trial, capacity_record};
 pub(crate) use compare::{
     ComparedTrial, Measured, SearchedCapacity, compare_record, outcome as compare_outcome, stored_comparison,
 };
-pub(crate) use sweep::{Point, keep, sweep_record};
+pub(crate) use sweep::{Point, keep, sweep_record, sweeps_record};
 pub(crate) use thresholds::Asked;
 
 use evidence::EvidenceBuilder;

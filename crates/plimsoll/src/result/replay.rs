@@ -3,7 +3,7 @@
 
 use super::{
     ComparedTrial, Facts, Measured, Point, SearchedCapacity, Trial, capacity_record, compare_record, keep, run_record,
-    sweep_record,
+    sweep_record, sweeps_record,
 };
 use crate::exit::CommandError;
 use crate::output::printer;
@@ -13,7 +13,7 @@ use crate::store::stored::{Record, Stored, below, open_stored};
 use crate::store::{EVENTS, HISTOGRAMS, POINTS, PROFILED, RESULT};
 use evidence::{Events, EvidenceBuilder};
 use model::{CompareLoad, Event, Load, Measurement, Redacted, SessionEvent, TrialMade};
-use report::record::{ARMS_FOLDER, sweeps_record};
+use report::record::ARMS_FOLDER;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
@@ -65,10 +65,7 @@ fn arms(directory: &Path) -> Result<Record, CommandError> {
     if arms.is_empty() {
         return Err(nothing(directory));
     }
-    let has_ended = arms.len() as u64 >= planned;
-    let mut record = sweeps_record(arms);
-    record.interrupted |= !has_ended;
-    Ok(Record::Sweeps(Box::new(record)))
+    Ok(Record::Sweeps(Box::new(sweeps_record(arms, planned))))
 }
 
 /// Its place in the order measured: `2-nginx`.

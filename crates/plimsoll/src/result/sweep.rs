@@ -6,6 +6,7 @@ use judge::Carriers;
 use judge::limiter::limiter_of_sweep;
 use model::{
     Capacity, FORMAT_SWEEP, Limiter, Measurement, Peak, PointSummary, RestsOn, SweepEvidence, SweepPoint, SweepRecord,
+    SweepsRecord,
 };
 use report::record::AnyRecord;
 use stats::{CurveShape, LoadRepeats, curve_shape, goodput_interval};
@@ -97,6 +98,14 @@ pub(crate) fn sweep_record(facts: &Facts, points: &[Point]) -> SweepRecord {
     SweepRecord { thresholds, ..record }
 }
 
+/// The record of several servers, from their labels and sweeps, of which there were to be so many. It is that of an
+/// interrupted measurement also where each sweep in it has ended.
+pub(crate) fn sweeps_record(arms: Vec<(String, SweepRecord)>, planned: u64) -> SweepsRecord {
+    let are_fewer = (arms.len() as u64) < planned;
+    let record = report::record::sweeps_record(arms);
+    SweepsRecord { interrupted: record.interrupted || are_fewer, ..record }
+}
+
 fn sweep_point(point: &Point, facts: &Facts) -> SweepPoint {
     let (goodput_per_s, iterations_per_s) = (point.builder.goodput_per_s(), point.builder.iterations_per_s());
     SweepPoint { load: point.load, goodput_per_s, iterations_per_s, evidence: facts.evidence(&point.builder) }
@@ -117,5 +126,24 @@ fn with_interval(peak: Peak, repeats: &[LoadRepeats]) -> Peak {
         goodput_low_per_s: interval.map(|(low, _)| low * peak.goodput_per_s),
         goodput_high_per_s: interval.map(|(_, high)| high * peak.goodput_per_s),
         ..peak
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// It was stored as whole, and made again from its events as interrupted.
+    #[test]
+    fn sweeps_that_were_cut_between_two_servers_are_interrupted() {
+        let text = include_str!("../../../report/tests/stored/sweep");
+        let sweep: SweepRecord = serde_json::from_str(text).expect("a sweep");
+        let sweep = SweepRecord { interrupted: false, ..sweep };
+        let arm = |label: &str| (label.to_owned(), sweep.clone());
+        let is_interrupted = |arms: Vec<_>, planned| sweeps_record(arms, planned).interrupted;
+        assert!(is_interrupted(vec![arm("nginx")], 2));
+        assert!(!is_interrupted(vec![arm("nginx"), arm("apache")], 2));
+        let cut = ("apache".to_owned(), SweepRecord { interrupted: true, ..sweep.clone() });
+        assert!(is_interrupted(vec![arm("nginx"), cut], 2));
     }
 }

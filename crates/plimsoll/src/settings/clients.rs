@@ -114,12 +114,14 @@ fn in_cluster(args: &ClientArgs) -> Result<Option<KubernetesOptions>, CommandErr
 fn source(args: &ClientArgs) -> Result<Source, CommandError> {
     if let Some(options) = in_cluster(args)? {
         refuse(meeting_flags(args).into_iter().filter(|(flag, _)| *flag != WAIT_FLAG))?;
+        no_ssh(args)?;
         return Ok(Source::Kubernetes(options));
     }
     let Some((scheme, agents)) = started_by_others(args)? else {
         refuse(meeting_flags(args))?;
         return Ok(Source::Ssh(Host::list(&args.client)?, Ssh::new(args.ssh.as_deref())?));
     };
+    no_ssh(args)?;
     if scheme == slurm::SCHEME {
         return slurm(args, agents).map(Source::Slurm);
     }
@@ -184,6 +186,14 @@ fn refuse(flags: impl IntoIterator<Item = (&'static str, bool)>) -> Result<(), C
             slurm::SCHEME
         ))),
         None => Ok(()),
+    }
+}
+
+/// Refuses `--ssh` where no machine is reached through ssh.
+fn no_ssh(args: &ClientArgs) -> Result<(), CommandError> {
+    match args.ssh.is_some() && args.server_host.is_none() {
+        true => Err(CommandError::usage("--ssh is for --client ssh://HOST and --server-host; leave it out")),
+        false => Ok(()),
     }
 }
 
@@ -277,6 +287,25 @@ mod tests {
         assert_eq!(count(&["k8s://load?replicas=7"]), Ok(7));
         let both = count(&["k8s://load?replicas=2", "ssh://a"]).expect_err("N is the number of all");
         assert!(both.contains("k8s://NAMESPACE?replicas=N goes alone"), "{both}");
+    }
+
+    /// It was ignored.
+    #[test]
+    fn a_command_in_the_place_of_ssh_is_refused_where_nothing_is_reached_through_it() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let token = directory.path().join("token");
+        let with = |client: &str, server_host: Option<&str>| {
+            let token_file = Some(token.as_path()).filter(|_| !client.starts_with(kubernetes::SCHEME));
+            let agents_listen = client.starts_with(slurm::SCHEME).then_some(LISTEN);
+            let (ssh, server_host) = (Some("ssh -F other".to_owned()), server_host.map(str::to_owned));
+            let args = ClientArgs { ssh, server_host, agents_listen, ..args(&[client], token_file) };
+            source(&args).map(drop).map_err(|error| error.message)
+        };
+        for client in ["connect://2", "slurm://2", "k8s://load?replicas=2"] {
+            let message = with(client, None).expect_err(client);
+            assert_eq!(message, "--ssh is for --client ssh://HOST and --server-host; leave it out");
+            assert_eq!(with(client, Some("ssh://web1")), Ok(()), "{client}");
+        }
     }
 
     #[test]

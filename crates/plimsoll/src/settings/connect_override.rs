@@ -38,7 +38,13 @@ impl ConnectOverride {
     /// What was asked for, if anything was.
     pub(crate) fn new(detour: Option<&Detour>, url: &TargetUrl) -> Result<Option<Self>, CommandError> {
         if let Some(socket) = &url.socket {
-            return unix(&Redacted::url(&url.url), socket).map(Some);
+            let shown = Redacted::url(&url.url);
+            return match detour.map(Detour::flag) {
+                Some(flag) => {
+                    Err(CommandError::usage(format!("{flag} and {shown} say two different things; leave one out")))
+                }
+                None => unix(&shown, socket).map(Some),
+            };
         }
         match detour {
             Some(Detour::UnixSocket(path)) => unix(&format!("--unix-socket {}", path.display()), path).map(Some),
@@ -142,6 +148,22 @@ mod tests {
         ] {
             assert_eq!(to(text), Ok((host.into(), port)), "{text}");
         }
+    }
+
+    /// They were ignored.
+    #[test]
+    fn another_way_than_the_socket_that_a_url_names_is_refused() {
+        let url = TargetUrl::parse("fastcgi+unix:/nowhere/app.sock:/srv/index.php").unwrap();
+        for detour in [
+            Detour::UnixSocket("/nowhere/other.sock".into()),
+            Detour::ConnectTo("127.0.0.1:9000".into()),
+            Detour::ServerIp("192.0.2.1".parse().unwrap()),
+        ] {
+            let message = ConnectOverride::new(Some(&detour), &url).unwrap_err().message;
+            assert_eq!(message, format!("{} and {} say two different things; leave one out", detour.flag(), url.url));
+        }
+        let socket = ConnectOverride::Unix("/nowhere/app.sock".into());
+        assert_eq!(ConnectOverride::new(None, &url).unwrap(), Some(socket));
     }
 
     #[test]

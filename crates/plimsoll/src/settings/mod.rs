@@ -12,7 +12,7 @@ pub(crate) mod selectors;
 pub(crate) mod target_url;
 pub(crate) mod threshold;
 
-use crate::cli::{ArrivalsArg, WarmupArg};
+use crate::cli::{ArrivalsArg, GeneratorArgs, WarmupArg};
 use crate::exit::CommandError;
 use crate::session::environment::usable_cpus;
 use connect_override::ConnectOverride;
@@ -139,6 +139,14 @@ fn default_spin_ns(rate_per_s: f64, threads: u32, cpus: u32) -> u64 {
     let gap_ns = f64::from(threads.min(cpus)) / rate_per_s * model::NS_PER_S as f64;
     let share = if threads > cpus { SPIN_SHARE_SHARED } else { 1.0 };
     SPIN_NS.min((share * gap_ns) as u64)
+}
+
+/// Refuses `--spin` in a closed loop, where no request is due by a schedule. `instead`: what gives an open one.
+pub(crate) fn no_spin(generator: &GeneratorArgs, instead: &str) -> Result<(), CommandError> {
+    match generator.spin {
+        None => Ok(()),
+        Some(_) => Err(CommandError::usage(format!("--spin is for open loops: {instead}"))),
+    }
 }
 
 /// Refuses `--pipeline` in an open loop, whose requests wait for no other.

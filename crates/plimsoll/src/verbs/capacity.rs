@@ -2,7 +2,7 @@
 
 use crate::cli::capacity::CapacityArgs;
 use crate::coordinate::capacity::{Asked, Bounds, CapacityWalk};
-use crate::coordinate::{Measure, walk};
+use crate::coordinate::{Measure, unless_interrupted, walk};
 use crate::exit::{CommandError, Exit};
 use crate::interrupt;
 use crate::output::deliver::{deliver, deliver_to_ci, with_thresholds};
@@ -105,6 +105,7 @@ pub(super) fn measure(args: &CapacityArgs, checked: &Checked, stop: &Arc<AtomicB
     // A server of ours ends here.
     let Trials { session, mut log, trials, .. } = trials;
     drop(session);
+    let walked = unless_interrupted(walked);
     log.tell(SessionEvent::Finished { interrupted: stop.load(Ordering::Relaxed) || walked.is_err() });
     let record = capacity_record(&log.facts, &trials).map_err(CommandError::usage)?;
     deliver(&directory, AnyRecord::Capacity(&record), None, &args.output)?;

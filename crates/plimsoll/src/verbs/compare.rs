@@ -6,7 +6,7 @@ mod stored;
 
 use crate::cli::compare::CompareArgs;
 use crate::coordinate::compare::BlockSearch;
-use crate::coordinate::walk;
+use crate::coordinate::{unless_interrupted, walk};
 use crate::exit::{CommandError, Exit};
 use crate::interrupt;
 use crate::output::deliver::deliver;
@@ -78,8 +78,7 @@ pub(super) fn measure(args: &CompareArgs, checked: &Checked, stop: &Arc<AtomicBo
         walked?;
         return Err(CommandError::interrupted());
     }
-    // ^C while a server starts is one as any other.
-    let walked = walked.or_else(|error| if error.exit == Exit::Interrupted { Ok(()) } else { Err(error) });
+    let walked = unless_interrupted(walked);
     log.tell(SessionEvent::Changed { changes: before.changes() });
     log.tell(SessionEvent::Finished { interrupted: stop.load(Ordering::Relaxed) || walked.is_err() });
     let record = compare_record(&log.facts, &trials).map_err(CommandError::usage)?;
@@ -115,11 +114,11 @@ pub(crate) fn exit(record: &CompareRecord) -> Exit {
     match record.verdict.state {
         _ if record.interrupted => Exit::Interrupted,
         VerdictState::Invalid => Exit::Invalid,
+        _ if !record.conditions.is_empty() => by_conditions(record.conditions.iter().map(|condition| condition.state)),
         _ if record.plan.as_ref().is_some_and(|plan| plan.is_aa) => match record.aa_floor.is_empty() {
             true => Exit::Inconclusive,
             false => Exit::Fine,
         },
-        _ if !record.conditions.is_empty() => by_conditions(record.conditions.iter().map(|condition| condition.state)),
         _ => {
             let primary = record.metrics.iter().filter(|metric| metric.primary);
             // What was asked for and could not be compared is not known.
@@ -150,7 +149,39 @@ fn by_calls(calls: &[Call], is_open: bool) -> Exit {
 
 #[cfg(test)]
 mod tests {
-    use super::{Call, Exit, FailIfState, by_calls, by_conditions};
+    use super::{Call, CompareOptions, CompareRecord, Exit, FailIfState, VerdictState, by_calls, by_conditions, exit};
+    use crate::cli::{Cli, Verb};
+    use crate::result::stored_comparison;
+    use clap::Parser;
+    use model::{FailIfRecord, RunRecord};
+
+    /// A valid comparison of a server with itself, that shows no smallest change.
+    fn of_itself() -> CompareRecord {
+        let run: RunRecord = serde_json::from_str(include_str!("../../../report/tests/stored/run")).unwrap();
+        let arms = ["a", "a (2)"].map(|name| (name.to_owned(), name.to_owned(), run.clone()));
+        let mut record = stored_comparison(arms.into(), 0.02, &[]).unwrap();
+        let Verb::Compare(args) = Cli::try_parse_from(["plimsoll", "compare", "--aa"]).unwrap().verb else {
+            panic!("another verb")
+        };
+        record.plan = Some(CompareOptions::new(&args).unwrap().settings(&[1_000.0], true));
+        record.verdict.state = VerdictState::Valid;
+        record
+    }
+
+    /// `--aa --fail-if` ended with 0 whatever had failed.
+    #[test]
+    fn conditions_decide_also_where_a_server_is_compared_with_itself() {
+        let mut record = of_itself();
+        assert_eq!(exit(&record), Exit::Inconclusive, "without conditions the smallest change is what was asked for");
+        use FailIfState::{CannotTell, Failed, Passed};
+        for (state, expected) in [(Failed, Exit::Failed), (Passed, Exit::Fine), (CannotTell, Exit::Inconclusive)] {
+            let condition = FailIfRecord { condition: "cpu>1%".to_owned(), arm: "a (2)".to_owned(), state };
+            record.conditions = vec![condition];
+            assert_eq!(exit(&record), expected, "{state:?}");
+        }
+        record.interrupted = true;
+        assert_eq!(exit(&record), Exit::Interrupted);
+    }
 
     #[test]
     fn one_worse_metric_fails_and_one_open_question_leaves_the_others_open() {

@@ -12,6 +12,7 @@ use crate::session::{Session, SessionOptions, check_limits};
 use crate::settings;
 use crate::settings::clients::{self, Machines};
 use crate::settings::draft::Draft;
+use crate::settings::target_url::TargetUrl;
 use crate::settings::threshold;
 use crate::store;
 use evidence::factors::of_run_plan;
@@ -48,6 +49,9 @@ pub(super) struct Checked {
 impl Checked {
     pub(super) fn new(args: &RunArgs) -> Result<Self, CommandError> {
         let load = load(args.connections, args.rate, args.arrivals, args.request.pipeline)?;
+        if load.is_closed() {
+            settings::no_spin(&args.generator, "add -R")?;
+        }
         let until = match args.requests {
             Some(n) => Stop::Count { requests: settings::in_range("--requests", n, 1, REQUESTS_MAX)? },
             None => settings::window(args.duration.unwrap_or(DURATION))?,
@@ -56,7 +60,7 @@ impl Checked {
         let machines =
             Machines::new(&args.clients, args.serve.as_slice(), &args.observe, warmup, ("-c", load.connections()))?;
         if machines.clients.is_none() {
-            check_limits(load.connections(), 1, args.request.unix_socket.is_none())?;
+            check_limits(load.connections(), 1, needs_ports(args))?;
         }
         let spec = clients::specs(&args.clients, args.serve.as_slice())?.pop();
         let draft = clients::direct(&args.clients, args.serve.as_slice(), Draft::new(&args.request, &args.generator)?);
@@ -159,6 +163,12 @@ fn confirming<'a>(
     })
 }
 
+/// True if each connection needs a local port, as far as it is known before anything is started: to a Unix socket none does.
+fn needs_ports(args: &RunArgs) -> bool {
+    let names_socket = |url: &str| TargetUrl::parse(url).is_ok_and(|url| url.socket.is_some());
+    args.request.unix_socket.is_none() && !args.url.as_deref().is_some_and(names_socket)
+}
+
 /// The load of a run: closed without a rate, open with one.
 pub(super) fn load(
     connections: Option<Count>,
@@ -171,4 +181,27 @@ pub(super) fn load(
     }
     let default = if rate.is_some() { settings::OPEN_CONNECTIONS } else { CONNECTIONS };
     settings::load(connections.unwrap_or(default), rate.map(|rate| rate.per_s), arrivals)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::{Cli, Verb};
+    use clap::Parser;
+
+    fn args(words: &[&str]) -> RunArgs {
+        let words = ["plimsoll", "run"].iter().chain(words);
+        let Verb::Run(args) = Cli::try_parse_from(words).unwrap().verb else { panic!("another verb") };
+        args
+    }
+
+    /// More connections than this machine has ports were refused to a socket that the URL names.
+    #[test]
+    fn connections_to_a_unix_socket_need_no_ports() {
+        let needs = |words: &[&str]| needs_ports(&args(words));
+        assert!(needs(&[]) && needs(&["http://127.0.0.1/"]) && needs(&["fastcgi://127.0.0.1:9000/srv/index.php"]));
+        assert!(!needs(&["fastcgi+unix:/run/app.sock:/srv/index.php"]));
+        assert!(!needs(&["http://shop.example/", "--unix-socket", "/run/app.sock"]));
+        assert!(needs(&["fastcgi+unix:nowhere"]), "it is refused as it is no URL");
+    }
 }

@@ -5,7 +5,7 @@ mod arms;
 use crate::cli::{ArrivalsArg, OverArg, SweepArgs};
 use crate::coordinate::confirm::{self, Confirming};
 use crate::coordinate::sweep::{SweepSearch, Times, Trial, TrialOutcome};
-use crate::coordinate::{Measure, walk};
+use crate::coordinate::{Measure, unless_interrupted, walk};
 use crate::exit::{CommandError, Exit};
 use crate::interrupt;
 use crate::output::deliver::{deliver, deliver_to_ci, exit, with_thresholds};
@@ -176,6 +176,7 @@ fn measure(
         walked = confirm(args, draft, limiter.as_ref(), spec, &directory, stop)
             .map(|confirmed| confirmed.into_iter().for_each(|event| log.tell(event)));
     }
+    let walked = unless_interrupted(walked);
     log.tell(SessionEvent::Finished { interrupted: stop.load(Ordering::Relaxed) || walked.is_err() });
     Ok(Measured { record: sweep_record(&log.facts, &points), directory, walked })
 }
@@ -381,7 +382,7 @@ fn of_rates_only(args: &SweepArgs) -> Result<(), CommandError> {
         Some(_) => Err(CommandError::usage(
             "--arrivals is for --over rate; over connections each request waits for the response before it",
         )),
-        None => Ok(()),
+        None => settings::no_spin(&args.generator, "add --over rate"),
     }
 }
 

@@ -75,12 +75,20 @@ fn duration_and_request_count_exclude_each_other() {
 }
 
 #[test]
+fn flags_that_a_run_would_ignore_are_refused() {
+    refused(&["--spin", "1ms"], &["--spin is for open loops: add -R"]);
+    refused(&["--spin", "0s", "-n", "10"], &["--spin is for open loops: add -R"]);
+    refused(&["-n", "10", "--budget", "1m"], &["--budget", "--requests"]);
+}
+
+#[test]
 fn flags_that_a_sweep_would_ignore_are_refused() {
     let refused = |args: &[&str], named: &[&str]| {
         plimsoll(["sweep", NOWHERE].iter().chain(args)).run().fails(2, named);
     };
     refused(&["-c", "5"], &["--connections is for --over rate", "--to 5"]);
     refused(&["--arrivals", "constant"], &["--arrivals is for --over rate"]);
+    refused(&["--spin", "1ms"], &["--spin is for open loops: add --over rate"]);
     refused(&["--restart"], &["--restart", "[URL]"]);
 }
 

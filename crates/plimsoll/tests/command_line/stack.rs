@@ -27,6 +27,7 @@ fn what_cannot_be_up_is_refused_before_anything_is_made() {
         (&["up", "wordpress", "page_cache=varnish"], &["page_cache is off or nginx or apache or php"]),
         (&["up", "wordpress", "posts=9999"], &["posts is a number from 0 to 5000"]),
         (&["up", "wordpress", "root=/srv"], &["wordpress has no setting root; it has front"]),
+        (&["up", "nginx", "root=/srv", "file-size=1KiB"], &["file-size is of the generated file: leave it out"]),
         (&["up", "wordpress", "fast"], &["\"fast\" is not KEY=VALUE"]),
         (&["up", "nginx", "--name", "a b"], &["a name has letters"]),
         (&["up", "@no-such.toml"], &["no-such.toml: "]),

@@ -109,6 +109,10 @@ fn ways_that_lead_nowhere_are_named() {
     refused("--connect-to", "127.0.0.1:1", 3, &["127.0.0.1:1", "connection refused"]);
     let both = ["run", url, "--unix-socket", "/dev/null", "--connect-to", "127.0.0.1:1"];
     plimsoll(both).run().fails(2, &["--unix-socket", "--connect-to"]);
+    let named = "fastcgi+unix:/nowhere/app.sock:/srv/index.php";
+    for way in [["--unix-socket", "/nowhere/b.sock"], ["--connect-to", "127.0.0.1:1"], ["--server-ip", "127.0.0.1"]] {
+        plimsoll(["run", named].iter().chain(&way)).run().fails(2, &[way[0], named, "say two different things"]);
+    }
     plimsoll(["run", "--unix-socket", "/dev/null"]).run().fails(2, &["--unix-socket", "needs a URL"]);
     plimsoll(["sweep", "--connect-to", "127.0.0.1:1"]).run().fails(2, &["--connect-to", "needs a URL"]);
     // A file that nobody listens behind any more.

@@ -97,6 +97,22 @@ fn interrupted_sweep_keeps_its_points() {
     assert_eq!(ended.recorded("run.json"), ended.stdout);
 }
 
+/// After the whole result it was said that nothing had been measured.
+#[test]
+fn a_signal_while_a_server_restarts_ends_a_sweep_as_any_other() {
+    let size = ["-d", "500ms", "--warmup", "0s", "--to", "4", "--points", "3", "--budget", "0s", "--json"];
+    let started = plimsoll(["sweep", "--serve", "target", "--restart"].iter().chain(&size)).start();
+    started.wait_for_sessions(SOON, "point", 1);
+    // In the rest between two loads, after which the server is restarted.
+    std::thread::sleep(Duration::from_millis(50));
+    started.signal(Signal::INT);
+    let ended = started.end();
+    let record = ended.exits(130).json();
+    assert_eq!(record["interrupted"], true);
+    assert!(record["points"].as_array().is_some_and(|points| !points.is_empty()), "{record:#}");
+    assert!(!ended.stderr.contains("before anything was measured"), "{ended:#?}");
+}
+
 #[test]
 fn killed_program_takes_its_target_along() {
     let started = plimsoll(["run", "-d", "30s", "--warmup", "0s", "-q"]).start();

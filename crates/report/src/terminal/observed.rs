@@ -80,11 +80,7 @@ fn server_use(server: &ServerObserved) -> String {
         0 => String::new(),
         n => format!("; {} ended uncounted", plural(n, "worker")),
     };
-    format!(
-        "{used} ({}){per_request}, RSS {}{lost}",
-        processes(&server.processes),
-        bytes(server.rss_bytes_max)
-    )
+    format!("{used} ({}){per_request}, RSS {}{lost}", processes(&server.processes), bytes(server.rss_bytes_max))
 }
 
 /// The processes by name and number: `nginx x 3, php-fpm`.

@@ -2,10 +2,11 @@
 
 use super::{Server, measure};
 use crate::cli::SweepArgs;
+use crate::coordinate::unless_interrupted;
 use crate::exit::{CommandError, Exit};
 use crate::output::deliver::{deliver, deliver_to_ci, exit, with_thresholds};
 use crate::output::printer;
-use crate::result::Asked;
+use crate::result::{Asked, sweeps_record};
 use crate::session::serving;
 use crate::session::sinks::Sink;
 use crate::settings::clients::Machines;
@@ -13,7 +14,7 @@ use crate::settings::draft::Draft;
 use crate::store;
 use crate::store::Recorder;
 use model::{Event, Redacted, SessionEvent};
-use report::record::{AnyRecord, arm_folder, sweeps_record};
+use report::record::{AnyRecord, arm_folder};
 use stack::Spec;
 use stats::SweepSettings;
 use std::path::PathBuf;
@@ -56,7 +57,7 @@ pub(super) fn sweep(
             arms.push((label.to_string(), record));
             measured.walked
         });
-        if let Err(error) = walked {
+        if let Err(error) = unless_interrupted(walked) {
             let error = CommandError { message: format!("{label}: {}", error.message), ..error };
             if failed.is_none() {
                 failed = Some(error);
@@ -66,7 +67,7 @@ pub(super) fn sweep(
         }
     }
     if let (Some(top), false) = (&top, arms.is_empty()) {
-        let record = sweeps_record(arms);
+        let record = sweeps_record(arms, specs.len() as u64);
         deliver(top, AnyRecord::Sweeps(&record), None, &args.output)?;
         let (whole, interrupted) = (AnyRecord::Sweeps(&record), stop.load(Ordering::Relaxed));
         deliver_to_ci(top, whole, &args.thresholds)?;

@@ -160,6 +160,8 @@ fn what_agents_cannot_do_is_refused_before_anything_is_started() {
         let served = ["compare", "--serve", "target", "--serve", "target", flag, machine];
         plimsoll(served).run().fails(2, &[flag, "--serve"]);
     }
+    let cluster = ["run", "http://192.0.2.1/", "--client", "k8s://load?replicas=2", "--ssh", "ssh -F other"];
+    plimsoll(cluster).run().fails(2, &["--ssh is for --client ssh://HOST and --server-host"]);
     plimsoll(["run", "http://192.0.2.1/", "--client", "b"]).run().fails(2, &["--client", "ssh://"]);
     let ended = plimsoll(["run", "http://192.0.2.1/", "--ssh", "ssh"]).run();
     assert!(ended.exits(2).stderr.contains("--client") && ended.stderr.contains("--server-host"), "{ended:#?}");

@@ -73,6 +73,8 @@ pub struct RemoteObserver {
     /// Phases of the samples that are awaited.
     asked: VecDeque<Phase>,
     events: VecDeque<ObserverEvent>,
+    /// When clocks were compared last; ns.
+    compared_ns: u64,
 }
 
 impl RemoteObserver {
@@ -80,7 +82,7 @@ impl RemoteObserver {
     #[must_use]
     pub fn new(name: String, identity: Hello) -> Self {
         let (asked, events) = (VecDeque::new(), VecDeque::new());
-        Self { link: Link::new(name), identity, state: State::Greeting, asked, events }
+        Self { link: Link::new(name), identity, state: State::Greeting, asked, events, compared_ns: 0 }
     }
 
     /// Its stream is there.
@@ -245,6 +247,7 @@ impl RemoteObserver {
         match host.take() {
             Some(host) if is_compared => {
                 self.state = State::Ready;
+                self.compared_ns = now_ns;
                 let Offset { error_ns: clock_error_ns, trip_ns: round_trip_ns, .. } = self.link.offset();
                 self.events.push_back(ObserverEvent::Ready { host, clock_error_ns, round_trip_ns });
             }
@@ -260,10 +263,12 @@ impl RemoteObserver {
         let Offset { offset_ns, error_ns, .. } = self.link.offset();
         let at_ns = there_ns.checked_add_signed(offset_ns.saturating_neg()).unwrap_or(0);
         let State::Sampling { begun_ns: begun_ns @ None, .. } = &mut self.state else { return self.misplaced() };
-        // It has happened before it was told.
-        if at_ns > received_ns.saturating_add(error_ns) {
+        // It has happened before it was told, as far as clocks can tell that were compared some time ago.
+        let drift_ns = drift_max_ns(received_ns.saturating_sub(self.compared_ns));
+        if at_ns > received_ns.saturating_add(error_ns).saturating_add(drift_ns) {
             return self.lose("its clock tells what no clock can");
         }
+        let at_ns = at_ns.min(received_ns);
         *begun_ns = Some(at_ns);
         self.events.push_back(ObserverEvent::Begun { at_ns });
     }

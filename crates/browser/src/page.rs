@@ -55,6 +55,8 @@ struct Request {
     /// False of `data:` and the like, which are no requests.
     is_network: bool,
     is_failed: bool,
+    /// The last hop was answered.
+    is_answered: bool,
     /// Bytes as far as they have come, and all of them.
     received: f64,
     finished: Option<f64>,
@@ -137,7 +139,7 @@ impl Page {
         self.judge();
         let since = |at_s: Option<f64>, from_s: Option<f64>| Some(nanoseconds(at_s? - from_s?)).flatten();
         let (monotonic_s, wall_s) = (start.map(|start| start.monotonic_s), start.and_then(|start| start.wall_s));
-        let network = |request: &&Request| request.is_network && !request.is_cached;
+        let network = |request: &&Request| request.is_network && !request.is_cached && request.is_answered;
         let all = self.requests.values();
         let bytes = |request: &Request| request.redirect_bytes + request.finished.unwrap_or(request.received);
         let own = self.loader.as_ref().and_then(|loader| self.requests.get(loader));
@@ -200,6 +202,7 @@ impl Page {
             }
             // What it says of the bytes of the hop was told with the hop.
             request.received = 0.0;
+            request.is_answered = false;
         }
     }
 
@@ -213,6 +216,7 @@ impl Page {
         self.change(&answered.request_id, |request| {
             request.is_cached |= is_from_cache(response);
             request.is_failed |= response.status >= ERROR_STATUS;
+            request.is_answered = true;
             request.received += response.encoded_data_length.max(0.0);
         });
     }

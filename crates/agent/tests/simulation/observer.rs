@@ -210,6 +210,19 @@ proptest! {
     }
 }
 
+/// Connections took 20 s to open, and "its clock tells what no clock can" ended each load.
+#[test]
+fn a_clock_that_has_run_ahead_since_it_was_compared_loses_nobody() {
+    let mut pair = Pair::new(MS / 10, MS / 10, DAY_NS);
+    pair.pass(NS_PER_S);
+    pair.prepare();
+    pair.pass(20 * NS_PER_S);
+    // 50 ppm.
+    pair.offset_ns += 1_000_000;
+    pair.load(3);
+    assert_eq!((pair.failed(), pair.samples().len()), (None, 3));
+}
+
 #[test]
 fn a_silent_agent_is_lost_within_five_seconds_also_when_it_observes() {
     let mut pair = Pair::new(MS, MS, DAY_NS);

@@ -55,6 +55,14 @@ fn times_bytes_and_requests_are_those_of_the_recording() {
     assert!(fcp.abs_diff(lcp) < 5 * millisecond, "one paint, of which the browser rounds the second time: {load:#?}");
 }
 
+/// A script of a host that cannot be reached counted as a request: without it a page had "fewer requests".
+#[test]
+fn a_request_that_no_network_answered_is_none() {
+    let is_kept = |line: &&str| !(line.contains("Network.responseReceived\"") && line.contains("\"status\":404"));
+    let load = replay(&PARTLY_CACHED.lines().filter(is_kept).collect::<Vec<_>>().join("\n"));
+    assert_eq!((load.requests, load.cached_requests), (3, 2));
+}
+
 /// The server says of document and frame that they are as they were, and the script is taken from the cache as well.
 #[test]
 fn on_a_second_visit_less_comes_over_the_network() {

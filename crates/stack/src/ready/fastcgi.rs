@@ -16,7 +16,7 @@ impl ResponseSink for Page {
     }
 }
 
-/// Status and body of a GET of the file `script`; a body of more than `bytes_max` is an error.
+/// Status and body of a GET of the file `script`, behind which a query may stand; a body of more than `bytes_max` is an error.
 pub(super) fn get(mut stream: UnixStream, script: &str, bytes_max: u64) -> io::Result<(u16, Vec<u8>)> {
     let mut client = Client::new(Limits { body_bytes: bytes_max, ..Limits::default() }, false, 1);
     let mut out = Vec::new();
@@ -27,7 +27,7 @@ pub(super) fn get(mut stream: UnixStream, script: &str, bytes_max: u64) -> io::R
         headers: &[],
         keepalive: false,
         body: &[],
-        script,
+        script: script.split('?').next().unwrap_or_default(),
     };
     write_request(&mut out, &request);
     let stream_id = client.open();

@@ -102,6 +102,8 @@ pub(super) fn process(place: &Place) -> Result<Process, StackError> {
 pub(super) struct Parts<'a> {
     /// Modules beside those that it loads for itself.
     pub(super) modules: &'a [&'static str],
+    /// Files of a directory that are looked for before `index.html`, each with a blank behind it.
+    pub(super) index: &'a str,
     /// At the end, where it stands before what was said.
     pub(super) text: &'a str,
 }
@@ -137,7 +139,7 @@ pub(super) fn configuration(spec: &Spec, place: &Place, parts: &Parts<'_>) -> Re
          EnableSendfile {sendfile}\n\
          {log}TypesConfig /dev/null\n\
          {types}{gzip}{status}{tls}\
-         DirectoryIndex index.html\n\
+         DirectoryIndex {index}index.html\n\
          DocumentRoot \"{root}\"\n\
          <Directory \"{root}\">\n  Options FollowSymLinks\n  AllowOverride {overrides}\n  Require all granted\n</Directory>\n{more}",
         state = place.text(""),
@@ -156,6 +158,7 @@ pub(super) fn configuration(spec: &Spec, place: &Place, parts: &Parts<'_>) -> Re
         status = status(spec),
         tls = tls(spec, place),
         root = place.docroot(&spec.settings),
+        index = parts.index,
         more = parts.text,
         overrides = if spec.extras.on("htaccess") { "All" } else { "None" },
     ))

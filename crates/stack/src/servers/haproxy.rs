@@ -55,8 +55,8 @@ fn configuration(spec: &Spec, place: &Place) -> Result<String, StackError> {
         "global\n  nbthread {threads}\n  maxconn {connections}\n{log}\
          defaults\n  mode http\n{httplog}\
          \x20 timeout connect 5s\n  timeout client 60s\n  timeout server 60s\n  timeout http-keep-alive {idle_ms}ms\n\
-         \x20 option {keepalive}\n  http-reuse {reuse}\n\
-         frontend front\n  bind {address}:{port} backlog {backlog}{ssl}\n  maxconn {connections}\n{gzip}{stats}\
+         \x20 option http-keep-alive\n  http-reuse {reuse}\n\
+         frontend front\n  bind {address}:{port} backlog {backlog}{ssl}\n  maxconn {connections}\n{gzip}{stats}{close}\
          \x20 default_backend back\n\
          backend back\n  server one 127.0.0.1:{behind}\n",
         threads = workers(spec, THREADS_MAX)?,
@@ -64,7 +64,8 @@ fn configuration(spec: &Spec, place: &Place) -> Result<String, StackError> {
         log = optional(settings.access_log, "  log stdout len 8192 format raw daemon\n"),
         httplog = optional(settings.access_log, "  log global\n  option httplog\n"),
         idle_ms = spec.extras.time_ns("keepalive_timeout") / 1_000_000,
-        keepalive = if settings.keepalive { "http-keep-alive" } else { "httpclose" },
+        // `option httpclose` would close the connections to the backend, too.
+        close = optional(!settings.keepalive, "  http-after-response set-header Connection close\n"),
         reuse = spec.extras.text("http_reuse"),
         address = settings.address,
         port = place.ports[0],

@@ -33,7 +33,12 @@ const EXTRAS: &[Extra] = &[
         takes: Takes::Word(&["simple", "disable"]),
         meaning: "what is known of a file is kept for a second",
     },
-    Extra { name: "status", default: "on", takes: Takes::Switch, meaning: "counters at /server-status?auto" },
+    Extra {
+        name: "status",
+        default: "on",
+        takes: Takes::Switch,
+        meaning: "counters at /server-status?auto, with one worker: it adds none up",
+    },
     Extra { name: "modules", default: "/usr/lib/lighttpd", takes: Takes::Text, meaning: "directory of its modules" },
 ];
 
@@ -47,7 +52,8 @@ fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
     let text = configuration(spec, place)?;
     let args = ["-D", "-m", spec.extras.text("modules"), "-f", &place.text(CONFIG)];
     let process = Process::new("lighttpd", program).args(args);
-    let is_on = spec.extras.on("status");
+    // With several, its page tells of the one that answers.
+    let is_on = spec.extras.on("status") && spec.settings.workers == 1;
     Ok(files(spec, place, process, CONFIG, text).status_page("/server-status?auto", is_on))
 }
 

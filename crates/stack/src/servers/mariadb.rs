@@ -110,9 +110,12 @@ pub(super) fn configuration(spec: &Spec, place: &Place, basedir: &Path, own: &st
         pool = spec.extras.bytes("innodb_buffer_pool_size"),
         backlog = spec.settings.backlog,
     );
-    for name in ["max_connections", "innodb_flush_log_at_trx_commit", "thread_cache_size"] {
-        text.push_str(&format!("{name} = {}\n", spec.extras.text(name)));
+    // To it, k is 1,024.
+    for name in ["max_connections", "thread_cache_size"] {
+        text.push_str(&format!("{name} = {}\n", spec.extras.number(name)));
     }
+    let name = "innodb_flush_log_at_trx_commit";
+    text.push_str(&format!("{name} = {}\n", spec.extras.text(name)));
     text
 }
 
@@ -122,12 +125,15 @@ mod tests {
 
     #[test]
     fn what_is_given_is_said_in_its_words() {
-        let spec = Spec::parse("mariadb max_connections=50 innodb_buffer_pool_size=64MiB backlog=9").expect("known");
+        let spec = Spec::parse("mariadb max_connections=1.5k innodb_buffer_pool_size=64MiB backlog=9").expect("known");
         let place = Place::example(&spec.settings, "plimsoll".into()).expect("a place");
         let text = configuration(&spec, &place, &basedir(Path::new("/opt/db/bin/mariadbd")), "");
-        for line in
-            ["max_connections = 50\n", "innodb_buffer_pool_size = 67108864\n", "back_log = 9\n", "basedir = /opt/db\n"]
-        {
+        for line in [
+            "max_connections = 1500\n",
+            "innodb_buffer_pool_size = 67108864\n",
+            "back_log = 9\n",
+            "basedir = /opt/db\n",
+        ] {
             assert!(text.contains(line), "{line} in {text}");
         }
     }

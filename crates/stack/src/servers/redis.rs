@@ -67,10 +67,11 @@ fn configuration(spec: &Spec, place: &Place) -> String {
         place.text("data"),
         spec.settings.backlog,
     );
-    for name in ["maxmemory-policy", "maxclients", "io-threads"] {
-        text.push_str(&format!("{name} {}\n", spec.extras.text(name)));
+    text.push_str(&format!("maxmemory-policy {}\n", spec.extras.text("maxmemory-policy")));
+    // It knows no units of numbers, and others of bytes; a bare number it takes as bytes.
+    for name in ["maxclients", "io-threads"] {
+        text.push_str(&format!("{name} {}\n", spec.extras.number(name)));
     }
-    // It counts bytes in units of its own; a bare number it takes as bytes.
     text.push_str(&format!("maxmemory {}\n", spec.extras.bytes("maxmemory")));
     text.push_str(&format!("appendonly {}\n", if spec.extras.on("appendonly") { "yes" } else { "no" }));
     text
@@ -83,10 +84,17 @@ mod tests {
     #[test]
     fn what_is_given_is_said_in_its_words() {
         let spec =
-            Spec::parse("redis maxmemory=64MiB maxmemory-policy=allkeys-lru appendonly=on backlog=8").expect("known");
+            Spec::parse("redis maxmemory=64MiB maxmemory-policy=allkeys-lru maxclients=1.5k appendonly=on backlog=8")
+                .expect("known");
         let place = Place::example(&spec.settings, "plimsoll".into()).expect("a place");
         let text = configuration(&spec, &place);
-        for line in ["maxmemory 67108864\n", "maxmemory-policy allkeys-lru\n", "appendonly yes\n", "tcp-backlog 8\n"] {
+        for line in [
+            "maxmemory 67108864\n",
+            "maxmemory-policy allkeys-lru\n",
+            "maxclients 1500\n",
+            "appendonly yes\n",
+            "tcp-backlog 8\n",
+        ] {
             assert!(text.contains(line), "{line} in {text}");
         }
     }

@@ -20,9 +20,9 @@ pub(super) fn front(spec: &Spec, place: &Place, added: &Additions) -> Result<Fro
 /// Configuration of the Apache that `facing` asks for, in front of the php-fpm that `spec` asks for.
 fn config(spec: &Spec, facing: &Spec, place: &Place, added: &Additions) -> Result<String, StackError> {
     let rewritten = if added.htaccess == Htaccess::Routes { "" } else { REWRITTEN };
-    let text = format!("DirectoryIndex index.php index.html\n{rewritten}{}{}", php(spec, place), added.apache);
+    let text = format!("{rewritten}{}{}", php(spec, place), added.apache);
     let modules = [&["proxy", "proxy_fcgi", "rewrite"], added.modules].concat();
-    configuration(facing, place, &Parts { modules: &modules, text: &text })
+    configuration(facing, place, &Parts { modules: &modules, index: "index.php ", text: &text })
 }
 
 /// A path that is no file is the site's own affair. It is rewritten before anything else, not by an internal redirect, as a
@@ -93,6 +93,9 @@ mod tests {
         for part in ["proxy_fcgi_module", "SSLEngine on", "proxy:fcgi://127.0.0.1:81\"", "fcgi://fpm-status"] {
             assert!(text.contains(part), "{part} in {text}");
         }
+        // A second directive adds to the first: index.html was served where a folder has both.
+        assert_eq!(text.matches("DirectoryIndex").collect::<Vec<_>>().len(), 1, "{text}");
+        assert!(text.contains("DirectoryIndex index.php index.html\n"), "{text}");
         let text = of("php-fpm front=apache status=off");
         assert!(text.contains("run/php-fpm.sock|fcgi://php-fpm") && !text.contains("fpm-status"), "{text}");
     }

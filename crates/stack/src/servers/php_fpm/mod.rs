@@ -163,7 +163,10 @@ fn alone(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
     if let Some(name) = of_front(spec) {
         return Err(StackError::Wrong(format!("{name} needs front=nginx or front=apache")));
     }
-    let path = if settings.path == "/" { "/index.php" } else { &settings.path };
+    let path = match settings.path.strip_prefix('/') {
+        Some(rest) if rest.is_empty() || rest.starts_with('?') => format!("/index.php{rest}"),
+        _ => settings.path.clone(),
+    };
     let script = format!("{}{path}", place.docroot(settings));
     let socket = place.path("run/php-fpm.sock");
     let url = format!("fastcgi+unix:{}:{script}", socket.display());
@@ -406,6 +409,19 @@ mod tests {
         let url = "fastcgi+unix:/tmp/plimsoll-state/run/php-fpm.sock:/tmp/plimsoll-state/www/index.php";
         assert!(matches!(&layout.endpoint, Some(Endpoint::FastCgi { url: found, .. }) if found == url));
         assert!(layout.services.len() == 1 && layout.body.is_some() && layout.status.is_empty());
+    }
+
+    /// It was part of the file's name, which there was none of.
+    #[test]
+    fn without_a_front_a_path_may_have_a_query() {
+        for (path, script) in [("/index.php?x=1", "/index.php?x=1"), ("/?x=1", "/index.php?x=1"), ("/a.php", "/a.php")]
+        {
+            let (spec, mut place) = of(&format!("php-fpm front=none path={path}"));
+            place.binary = Some("/bin/sh".into());
+            let layout = layout(&spec, &place).expect("it can be");
+            let Some(Endpoint::FastCgi { script: found, .. }) = layout.endpoint else { panic!("another endpoint") };
+            assert_eq!(found, format!("/tmp/plimsoll-state/www{script}"));
+        }
     }
 
     #[test]

@@ -241,6 +241,7 @@ static FAULTS: &[(&str, Fault)] = &[
             let processes = vec![OtherObserved { name: "stress-ng".to_owned(), cpu_cores: 0.6 }];
             observed.others = Some(OthersObserved { cpu_cores: 0.61, processes });
             observed.machine.iter_mut().for_each(|machine| machine.busy_mean = 0.98);
+            observed.server.iter_mut().for_each(|server| server.cpus.clear());
         }),
     ),
     ("EN-04", Closed(|e| e.seconds.iter_mut().skip(18).for_each(|second| second.good = second.good * 7 / 10))),

@@ -130,8 +130,10 @@ fn bounds(evidence: &Evidence) -> String {
 pub(crate) fn stands(evidence: &Evidence) -> Option<String> {
     let seen = observed(evidence)?;
     let machine = seen.machine.as_ref()?;
+    // What waits for a CPU would have one.
+    let on_cpu = |pool: &model::PoolObserved| pool.running + pool.runnable.unwrap_or(0.0);
     let is_limit =
-        |pool: &&model::PoolObserved| pool.occupancy >= OCCUPIED && pool.running <= SLEEPING * pool.occupancy;
+        |pool: &&model::PoolObserved| pool.occupancy >= OCCUPIED && on_cpu(pool) <= SLEEPING * pool.occupancy;
     let pool = seen.pools.iter().find(is_limit)?;
     let in_use = machine.busy_mean + machine.steal_mean;
     (in_use <= CPUS_ROOM).then(|| {
@@ -217,6 +219,12 @@ mod tests {
         let found = finding(taken(&evidence));
         assert_eq!(found.state, FindingState::Note);
         assert!(found.message.contains("the 5 workers of php-fpm8.2 were occupied 99 %"), "{}", found.message);
+        let pools = |evidence: &mut Evidence, runnable| {
+            evidence.observed.as_mut().expect("seen").pools[0].runnable = runnable;
+        };
+        pools(&mut evidence, Some(0.75));
+        assert_eq!(state(&taken(&evidence)), Some(FindingState::Bound), "they wait for a CPU");
+        pools(&mut evidence, None);
         machine(&mut evidence).busy_mean = 0.9;
         assert_eq!(state(&taken(&evidence)), Some(FindingState::Bound), "the CPUs may be as short as the workers");
     }

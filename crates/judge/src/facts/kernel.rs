@@ -1,6 +1,6 @@
 //! Kernel counters and status pages, as the rules use them.
 
-use crate::facts::{client_machine, failures_named, observed};
+use crate::facts::{client_machine, failures_named, observed, seconds};
 use model::{Around, Evidence, Figure, FindingState, GaugeObserved, LISTENER_DROPS, Observed, StatusRecord};
 use std::collections::BTreeMap;
 
@@ -71,6 +71,11 @@ pub(crate) fn carrier(evidence: &Evidence) -> Option<(&str, &BTreeMap<String, u6
     let bytes = |counters: &BTreeMap<String, u64>| interface_bytes(counters).unwrap_or(0);
     let busiest = interfaces.max_by_key(|(_, counters)| bytes(counters))?;
     carries_load(evidence, busiest.1).then_some(busiest)
+}
+
+/// Drops of an interface that are more than those of packets that are not for it, of which `least` are as many in 30 s.
+pub(crate) fn least_drops(evidence: &Evidence, least: u64) -> u64 {
+    (least as f64 * (seconds(evidence) / 30.0).max(1.0)) as u64
 }
 
 /// True if an interface carried as much as the load.

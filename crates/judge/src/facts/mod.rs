@@ -12,7 +12,7 @@ pub(crate) mod saturation;
 pub(crate) mod surplus;
 
 use kernel::is_one_machine;
-use model::{Evidence, Fairness, NS_PER_S, Observed, Second};
+use model::{Evidence, Fairness, Load, NS_PER_S, Observed, Second};
 
 /// Quantiles that are printed: name, key in a finding's evidence, q.
 pub(crate) const PRINTED: [(&str, &str, f64); 4] =
@@ -111,6 +111,22 @@ pub(crate) fn undisturbed_per_s(evidence: &Evidence, second: &Second) -> Option<
         None => (second.good, second.length_ns),
     };
     (2 * ns >= second.length_ns).then(|| good as f64 / (ns as f64 / NS_PER_S as f64))
+}
+
+/// Shortest time for which servers keep an idle connection by default (gunicorn; Apache and Node.js: 5 s); s.
+const KEPT_IDLE_S: f64 = 2.0;
+
+/// True if connections of an open loop are used so seldom that servers close them between two requests.
+pub(crate) fn rests_idle(evidence: &Evidence) -> bool {
+    let Load::Open { rate_per_s, .. } = evidence.plan.load else { return false };
+    let open = f64::from(evidence.connections.established) + per_iteration(evidence, evidence.connections.grown);
+    open >= KEPT_IDLE_S * rate_per_s
+}
+
+/// Mean response time of the slowest request of a mix; 0 where there is but one. ns
+pub(crate) fn slowest_of_mix_ns(evidence: &Evidence) -> u64 {
+    let mix = evidence.cohort.mix.iter().filter(|one| one.completed > 0);
+    mix.map(|one| one.response_ns / one.completed).max().unwrap_or(0)
 }
 
 /// Requests that may be out at the same time.

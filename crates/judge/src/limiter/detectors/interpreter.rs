@@ -1,5 +1,6 @@
 //! An interpreter whose lock lets one of its threads run at a time.
 
+use super::pool::CPUS_BUSY;
 use super::{Change, Detection, Signal, figures};
 use crate::limiter::input::LimiterInput;
 use crate::limiter::laws;
@@ -27,8 +28,8 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
     let Some(cpus) = input.server_cpus() else {
         return Detection::Unchecked("threads of the server not visible");
     };
-    // On one CPU there is nothing that the lock would keep from it.
-    if cpus.count < 2.0 {
+    // On one CPU there is nothing that the lock would keep from it; where all are full more processes would find none.
+    if cpus.count < 2.0 || cpus.used >= CPUS_BUSY {
         return Detection::Clear;
     }
     let Some(found) = processes(input).values().find_map(|threads| Shared::of(input, threads)) else {

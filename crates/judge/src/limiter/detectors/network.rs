@@ -2,7 +2,7 @@
 
 use super::{Detection, Signal, figures};
 use crate::facts::bandwidth::{self, NO_BOUND, PathUse, at_server_cpu, path};
-use crate::facts::kernel::{carrier, carries_load, interface_bytes, retransmitted};
+use crate::facts::kernel::{carrier, carries_load, interface_bytes, is_tcp, least_drops, retransmitted};
 use crate::limiter::input::LimiterInput;
 use crate::limiter::laws;
 use model::human::{bit_rate, percent};
@@ -86,13 +86,18 @@ fn full_path(input: &LimiterInput<'_>, PathUse { name, bit_per_s, share }: PathU
 
 /// Loss in the network: its kind and share.
 fn lost(input: &LimiterInput<'_>) -> Option<(&'static str, f64)> {
+    if !is_tcp(input.evidence) {
+        return None;
+    }
     let carrier = carrier(input.evidence).map(|(_, counters)| counters);
     let sum = |names: [&str; 2]| {
         let counts = names.iter().filter_map(|name| carrier?.get(*name));
         counts.sum::<u64>()
     };
     let packets = sum(["received_packets", "sent_packets"]) as f64;
-    let dropped = Some(sum(["received_dropped", "sent_dropped"])).filter(|n| *n >= DROPPED_MIN).unwrap_or(0) as f64;
+    let dropped = Some(sum(["received_dropped", "sent_dropped"]))
+        .filter(|n| *n >= least_drops(input.evidence, DROPPED_MIN))
+        .unwrap_or(0) as f64;
     let dropped = dropped / packets.max(1.0);
     let again = retransmitted(input.evidence).filter(|again| *again >= COUNT_MIN).unwrap_or(0) as f64;
     let again = again / input.counter("tcp", "TCPOrigDataSent").unwrap_or(0.0).max(1.0);

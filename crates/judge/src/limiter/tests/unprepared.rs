@@ -89,6 +89,13 @@ fn threads_of_an_interpreter_that_share_one_cpu_wait_for_its_lock() {
     assert_ne!(with("gunicorn", &[0.95, 0.05], &[]).name, "interpreter-lock-limited", "one thread does it all");
     assert_ne!(with("gunicorn", &[0.2, 0.2], &[]).name, "interpreter-lock-limited", "they wait for something else");
     assert_ne!(with("gunicorn", &[0.5, 0.5], &[0]).name, "interpreter-lock-limited", "one CPU is all it has");
+    // A process for each CPU, as is recommended: "more processes help", and there was no CPU for one.
+    let mut full = run();
+    seen(&mut full).machine.as_mut().unwrap().busy_mean = 0.97;
+    let threads = (0..16).map(|n| ServerThreadObserved { pid: 1 + n / 4, ..thread("gunicorn", 1 + n, 0.23) });
+    let group = server(&mut full);
+    (group.threads, group.cpus, group.cpu_cores) = (threads.collect(), Vec::new(), 3.68);
+    assert_eq!(of(&full).name, "cpu-limited");
 }
 
 /// A sweep up to 32 connections of a server that answers four requests at a time, with everything idle.

@@ -12,8 +12,9 @@ use std::collections::BTreeSet;
 const STATUS_SHIFT: f64 = 0.01;
 /// Bytes of a response may differ by so much from those at the first load.
 const BYTES_SHIFT: f64 = 0.05;
-/// CPU time of a request, as a multiple of that at the first load.
-const CPU_RATIO: std::ops::RangeInclusive<f64> = 0.67..=1.5;
+/// CPU time of a request, as a multiple of that at the first load. Two busy threads of a core, and a clock without turbo, make
+/// it twice and more.
+const CPU_RATIO: std::ops::RangeInclusive<f64> = 0.67..=3.0;
 /// In a lighter request the wake-ups of an idle server weigh more than its work.
 const CPU_MIN_NS: f64 = 1_000_000.0;
 const RESPONSES_MIN: u64 = 100;
@@ -23,7 +24,7 @@ pub(crate) const RULE: Rule = Rule {
     title: "responses differ between loads",
     detects: "responses whose status, size or cost under load differs from the first load",
     threshold: "up to the peak, against the first load: status shares differ by > 1 %, bytes per response by > 5 %, or \
-                CPU time per request (if >= 1 ms) outside 0.67 to 1.5 times: warning (plimsoll defaults)",
+                CPU time per request (if >= 1 ms) outside 0.67 to 3 times: warning (plimsoll defaults)",
     data: "sweep of >= 2 loads with 100 responses each",
     check: Check::Sweep(check),
 };
@@ -58,7 +59,7 @@ fn shift(first: &Evidence, other: &Evidence) -> Option<(String, f64)> {
     if (ratio - 1.0).abs() > BYTES_SHIFT {
         return Some((format!("a response has {:.0} bytes, not {:.0}", bytes(other), bytes(first)), ratio - 1.0));
     }
-    let cpu = |evidence: &Evidence| observed(evidence)?.server.as_ref()?.cpu_ns_per_request;
+    let cpu = |evidence: &Evidence| observed(evidence)?.server_cpu_ns_per_request();
     let (before, after) = (cpu(first).filter(|ns| *ns >= CPU_MIN_NS)?, cpu(other)?);
     let ratio = after / before;
     (!CPU_RATIO.contains(&ratio))
@@ -99,6 +100,20 @@ mod tests {
             server(&mut point.evidence).cpu_ns_per_request = Some(ns);
         }
         assert!(finding(check(&costs)).message.contains("takes 5.00 ms of CPU time, not 20.0 ms"));
+        // Pages of a PHP behind nginx that get cheaper under load.
+        let mut behind = sweep();
+        for (point, ns) in behind.points.iter_mut().zip([20e6, 20e6, 2e6, 2e6]) {
+            server(&mut point.evidence).cpu_ns_per_request = Some(60_000.0);
+            let php = model::ServerObserved { cpu_ns_per_request: Some(ns), ..Default::default() };
+            point.evidence.observed.as_mut().expect("seen").companions = [("php-fpm".to_owned(), php)].into();
+        }
+        assert!(finding(check(&behind)).message.contains("takes 2.06 ms of CPU time, not 20.1 ms"));
+        // Two threads of each core are busy, at the clock of all cores.
+        let mut shared = sweep();
+        for (point, ns) in shared.points.iter_mut().zip([20e6, 30e6, 38e6, 38e6]) {
+            server(&mut point.evidence).cpu_ns_per_request = Some(ns);
+        }
+        assert_eq!(check(&shared), Outcome::Pass);
     }
 
     #[test]

@@ -3,12 +3,15 @@
 //! A closed loop sends almost nothing while its server is away: a few failures, each after a pause, that vanish among
 //! the earlier good responses. Goodput by the second shows it.
 
+use crate::facts::slowest_of_mix_ns;
 use crate::{Check, Outcome, Rule};
 use model::human::{percent, plural};
-use model::{Evidence, FindingState, NS_PER_S, Second};
+use model::{Evidence, FindingState, Load, NS_PER_S, Second};
 
 /// A typical response has to be much faster than a second before an empty second means anything.
 const TYPICAL_MAX_NS: u64 = NS_PER_S / 5;
+/// At a lower rate all requests of a second may be sent at its end, and answered in the next.
+const RATE_MIN_PER_S: f64 = 10.0;
 /// Shorter ticks are pieces of a second at the end of a window.
 const TICK_MIN_NS: u64 = NS_PER_S / 2;
 /// Above this share of the window the goodput is that of another, shorter run.
@@ -20,14 +23,18 @@ pub(crate) const RULE: Rule = Rule {
     detects: "whole seconds without a good response",
     threshold: "any such second: warning; > 5 % of the window, disturbed seconds not counted: invalid (plimsoll \
                 defaults)",
-    data: "goodput per second; median service time of at most 200 ms",
+    data: "goodput per second; median service time, and mean response time of each request of a mix, of at most 200 ms; \
+           offered rate, if any, of at least 10/s",
     check: Check::Run(check),
 };
 
 fn check(evidence: &Evidence) -> Outcome {
     let typical_ns = evidence.latency.service.p50_ns;
-    if evidence.latency.service.n == 0 || typical_ns > TYPICAL_MAX_NS {
-        return Outcome::Unchecked("no service time, or a median above 200 ms");
+    if evidence.latency.service.n == 0 || typical_ns.max(slowest_of_mix_ns(evidence)) > TYPICAL_MAX_NS {
+        return Outcome::Unchecked("no service time, or one above 200 ms");
+    }
+    if matches!(evidence.plan.load, Load::Open { rate_per_s, .. } if rate_per_s < RATE_MIN_PER_S) {
+        return Outcome::Unchecked("rate below 10/s");
     }
     let whole: Vec<_> = evidence.seconds.iter().filter(|second| second.length_ns >= TICK_MIN_NS).collect();
     if whole.is_empty() {
@@ -114,5 +121,27 @@ mod tests {
         evidence.latency.service.p50_ns = 2 * NS_PER_S;
         evidence.seconds[7].good = 0;
         assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+    }
+
+    /// Four connections that spend 99 % of their time in the one slow request of a mix, and `-R 1` at pages of 150 ms.
+    #[test]
+    fn a_slow_request_of_a_mix_and_a_low_rate_leave_seconds_empty_by_right() {
+        let mut mixed = clean_run();
+        mixed.seconds[7].good = 0;
+        let of = |completed, ms: u64| model::MixCount {
+            completed,
+            good: completed,
+            response_ns: completed * ms * 1_000_000,
+        };
+        mixed.cohort.mix = vec![of(950, 2), of(50, 3_000)];
+        assert!(matches!(check(&mixed), Outcome::Unchecked(_)));
+        mixed.cohort.mix = vec![of(950, 2), of(50, 30)];
+        assert_eq!(finding(check(&mixed)).state, FindingState::Warning);
+        let mut rare = crate::testing::clean_open_run();
+        rare.seconds[7].good = 0;
+        assert_eq!(finding(check(&rare)).state, FindingState::Warning);
+        let Load::Open { rate_per_s, .. } = &mut rare.plan.load else { panic!("a closed loop") };
+        *rate_per_s = 1.0;
+        assert!(matches!(check(&rare), Outcome::Unchecked(_)));
     }
 }

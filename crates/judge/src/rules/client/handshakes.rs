@@ -1,6 +1,7 @@
 //! CL-17: unexpected TLS handshakes in the measured time.
 
 use crate::facts::kernel::share;
+use crate::facts::rests_idle;
 use crate::{Check, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Evidence, FindingState};
@@ -39,7 +40,7 @@ fn check(evidence: &Evidence) -> Outcome {
         return Outcome::fired(RULE.id, FindingState::Note, message, remedy, [("handshakes", handshakes as f64)]);
     }
     let share = share(later, evidence.flow.sent);
-    if share <= SHARE {
+    if share <= SHARE || rests_idle(evidence) {
         return Outcome::Pass;
     }
     let message = format!(

@@ -52,6 +52,7 @@ fn check(evidence: &Evidence) -> Outcome {
     let sum = |all: &[&OtherObserved]| all.iter().map(|other| share_of(other)).sum::<f64>();
     // Those that are too small to be named are in the total.
     let background = others.cpu_cores / cpus - sum(&behind) - sum(&noise);
+    let background = on_servers(evidence).map_or(background, |cores| background.min(cores / cpus));
     let left = left(evidence, background, cpus);
     let is_quiet = left <= WARNING_SHARE && taken(evidence, CAUSES).unwrap_or(0.0) == 0.0;
     if is_quiet && sum(&behind) > WARNING_SHARE {
@@ -71,6 +72,17 @@ fn check(evidence: &Evidence) -> Outcome {
     let bound_share = if machine.busy_mean > BUSY_SHARE { BOUND_SHARE } else { 1.0 };
     let taken = Taken::new(RULE.id, CAUSES, left, facts, &remedy);
     Taken { warning_share: WARNING_SHARE, bound_share, ..taken }.outcome(evidence)
+}
+
+/// CPUs that others can have had of those that the server may use; none where these are all, or not known.
+fn on_servers(evidence: &Evidence) -> Option<f64> {
+    let seen = evidence.observed.as_ref()?;
+    let (machine, allowed) = (seen.machine.as_ref()?, seen.allowed_cpus());
+    if allowed.is_empty() || allowed.len() >= machine.cpus as usize {
+        return None;
+    }
+    let busy: Option<f64> = allowed.iter().map(|cpu| machine.busy_of(*cpu)).sum();
+    Some((busy? - seen.server_cpu_cores()?).max(0.0))
 }
 
 /// Share of the CPUs that others used, of `background` in all, without what is set aside. It is a share of the whole window:
@@ -115,6 +127,7 @@ mod tests {
         (machine.cpus, machine.busy_mean) = (2, busy_mean);
         let processes: Vec<_> =
             others.iter().map(|(name, cores)| OtherObserved { name: (*name).to_owned(), cpu_cores: *cores }).collect();
+        observed.server.as_mut().expect("seen").cpus.clear();
         observed.others = Some(OthersObserved { cpu_cores: others.iter().map(|(_, cores)| cores).sum(), processes });
         evidence
     }
@@ -127,6 +140,26 @@ mod tests {
         assert!(found.message.contains("used 9.6 % of the CPUs (stress-ng 9.5 % and sh"), "{}", found.message);
         assert_eq!(state(&check(&with(&[("stress-ng", 0.5)], 0.9))), Some(FindingState::Bound));
         assert_eq!(state(&check(&with(&[("stress-ng", 0.5)], 0.7))), Some(FindingState::Warning));
+    }
+
+    /// A build on 12 of 16 CPUs, and the server on two others: "other processes used 75 % of the CPUs", BOUND.
+    #[test]
+    fn what_runs_on_cpus_that_the_server_may_not_use_is_none_of_its_concern() {
+        let mut evidence = with(&[("cc1plus", 12.0)], 0.97);
+        let observed = evidence.observed.as_mut().expect("seen");
+        let machine = observed.machine.as_mut().expect("seen");
+        machine.cpus = 16;
+        machine.cpu_busy_mean = vec![1.0; 16];
+        assert_eq!(state(&check(&evidence)), Some(FindingState::Bound));
+        let server = evidence.observed.as_mut().and_then(|seen| seen.server.as_mut()).expect("seen");
+        (server.cpus, server.cpu_cores) = (vec![0, 1], 1.99);
+        assert_eq!(check(&evidence), Outcome::Pass);
+        server_uses(&mut evidence, 1.0);
+        assert_ne!(check(&evidence), Outcome::Pass, "something has half of them");
+    }
+
+    fn server_uses(evidence: &mut Evidence, cores: f64) {
+        evidence.observed.as_mut().and_then(|seen| seen.server.as_mut()).expect("seen").cpu_cores = cores;
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! LD-02: coordinated omission.
 
-use crate::facts::{slots, undisturbed_per_s};
+use crate::facts::{slots, slowest_of_mix_ns, undisturbed_per_s};
 use crate::{Check, Outcome, Rule};
 use model::human::{percent, time};
 use model::{Evidence, FindingState, NS_PER_S};
@@ -47,7 +47,9 @@ fn closed(evidence: &Evidence) -> Outcome {
         return Outcome::Unchecked("fewer than 5 whole seconds");
     };
     let missing_ns = (1.0 - lowest) * NS_PER_S as f64;
-    if lowest >= PAUSE_SHARE || longest_ns(evidence) < WAITED_SHARE * missing_ns {
+    // Of a mix with a request that takes as long, a second may have many of these.
+    let is_usual = slowest_of_mix_ns(evidence) as f64 >= WAITED_SHARE * missing_ns;
+    if lowest >= PAUSE_SHARE || longest_ns(evidence) < WAITED_SHARE * missing_ns || is_usual {
         return Outcome::Pass;
     }
     let message = format!(
@@ -108,6 +110,20 @@ mod tests {
     }
 
     /// A CPU that others slow down for a second, and a few requests of 20 ms: that was called a pause of the server.
+    #[test]
+    fn a_mix_with_a_request_as_long_as_a_pause_has_none() {
+        let mut evidence = paused(1_100_000_000);
+        let of = |completed, ms: u64| model::MixCount {
+            completed,
+            good: completed,
+            response_ns: completed * ms * 1_000_000,
+        };
+        evidence.cohort.mix = vec![of(99_100, 2), of(900, 3_000)];
+        assert_eq!(check(&evidence), Outcome::Pass);
+        evidence.cohort.mix = vec![of(99_100, 2), of(900, 20)];
+        assert_eq!(state(&check(&evidence)), Some(FindingState::Bound));
+    }
+
     #[test]
     fn a_slow_second_in_which_nobody_waited_is_no_pause() {
         let mut evidence = paused(1_100_000_000);

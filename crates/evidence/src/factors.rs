@@ -43,7 +43,7 @@ pub fn of_run_plan(plan: &Plan, environment: &Environment) -> Vec<Factor> {
     factors
 }
 
-/// Those of a sweep over `connections` or `rate` before it is measured; `plan` is that of any of its loads.
+/// Those of a sweep over `connections` or `rate` before it is measured; `plan` is that of its first load.
 #[must_use]
 pub fn of_sweep_plan(over: &str, plan: &Plan, environment: &Environment) -> Vec<Factor> {
     let mut factors = vec![factor("kind", format!("sweep over {over}"))];

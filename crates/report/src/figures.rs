@@ -7,6 +7,7 @@ use crate::arms::Arm;
 use crate::record::AnyRecord;
 use crate::terminal::run::{failed_share, is_disturbed, is_goodput_bound, quantile};
 use crate::terminal::sweep::is_peak_bound;
+use crate::terminal::verdict::finding_of;
 use model::{
     Bound, CapacityRecord, DISTURBANCE_RULES, FindingState, KnownFigure, Observed, RunRecord, SweepRecord, Verdict,
 };
@@ -54,7 +55,11 @@ pub(crate) fn of_run(record: &RunRecord) -> Figures {
     .into();
     if response.n > 0 {
         figures.extend(latencies.into_iter().filter_map(|(name, key, ns)| Some((name, latency(record, key, ns)?))));
-        let bound = is_disturbed(&record.verdict).then_some(Bound::AtMost);
+        // A request that was given up counts with its timeout.
+        let censored = finding_of(&record.verdict, "ER-05").and_then(|found| found.evidence.get("censored"));
+        let is_cut = censored.is_some_and(|n| *n > 0.0);
+        let disturbed = is_disturbed(&record.verdict).then_some(Bound::AtMost);
+        let bound = if is_cut { Some(Bound::AtLeast) } else { disturbed };
         figures.insert("mean", KnownFigure { bound, ..KnownFigure::exactly(response.mean) });
     }
     figures.extend(record.server_cpu_ns_per_request.map(|cpu| ("cpu-per-request", KnownFigure::from(cpu))));
@@ -159,6 +164,20 @@ mod tests {
             remedy: String::new(),
             evidence: BTreeMap::new(),
         }]
+    }
+
+    /// It was told as exact where each that was given up counts with its timeout: `mean>60ms` passed.
+    #[test]
+    fn a_mean_that_the_timeout_has_cut_is_a_lower_bound() {
+        let mut run: RunRecord = serde_json::from_str(include_str!("../tests/stored/run")).unwrap();
+        let mut bound = |findings| {
+            run.verdict.findings = findings;
+            of_run(&run)["mean"].bound
+        };
+        let mut cut = found("ER-05", FindingState::Bound);
+        cut[0].evidence = [("censored".to_owned(), 3.0)].into();
+        assert_eq!(bound(cut), Some(Bound::AtLeast));
+        assert_eq!(bound(found("ER-05", FindingState::Bound)), None, "connections that were never answered");
     }
 
     /// `capacity<1100` had failed for certain, of a server that may hold more.

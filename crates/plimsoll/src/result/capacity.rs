@@ -4,18 +4,20 @@
 //! is read back.
 
 use super::{Facts, Point, keep};
-use evidence::{EvidenceBuilder, undisturbed_backlog};
+use evidence::{EvidenceBuilder, backlog, undisturbed_backlog};
 use judge::goal::{Goal, Measured};
 use judge::limiter::limiter_of_sweep;
 use judge::{CapacityClaim, judge_capacity, judge_run};
 use model::human::rate;
 use model::{
     CapacityBracket, CapacityReason, CapacityRecord, ConditionRecord, Evidence, FORMAT_CAPACITY, FindingState,
-    LimiterContext, Measurement, NS_PER_S, SweepEvidence, SweepPoint, TrialMade, TrialPurpose, TrialRecord,
+    LimiterContext, Measurement, NS_PER_S, Second, SweepEvidence, SweepPoint, TrialMade, TrialPurpose, TrialRecord,
 };
 use report::record::AnyRecord;
 use stats::{CapacityOutcome, CapacityResult, CapacitySearch, CapacityTrial, Obstacle, backlog_grew};
 
+/// Seconds without which a backlog has no trend.
+const TREND_MIN: usize = 3;
 /// Faults of the client by which it offers less than it should, or later, whatever the server does.
 const CLIENT_LIMITS: [&str; 5] = ["CL-01", "CL-03", "CL-05", "CL-07", "CL-11"];
 /// What is said of a backlog beside the conditions of the goal.
@@ -71,7 +73,7 @@ impl JudgedTrial {
                 held: judged.held,
             })
             .collect();
-        let backlog = undisturbed_backlog(&evidence.seconds, made.load_per_s);
+        let backlog = telling_backlog(&evidence.seconds, made.load_per_s);
         let grew = made.ran_away || backlog_grew(&backlog, made.load_per_s, 1.0);
         let is_failed = grew || judged.iter().any(|judged| !judged.held);
         let outcome = CapacityOutcome {
@@ -105,6 +107,13 @@ impl JudgedTrial {
         let mut unknown = conditions.filter(|(one, record)| one.quantity.is_of_server() && record.value.is_none());
         unknown.next().map(|(_, record)| record.condition.as_str())
     }
+}
+
+/// The backlog by undisturbed seconds; by all where too few are left to show that it grew, as a rate far above the capacity
+/// would count as held.
+fn telling_backlog(seconds: &[Second], load_per_s: f64) -> Vec<f64> {
+    let undisturbed = undisturbed_backlog(seconds, load_per_s);
+    if undisturbed.len() < TREND_MIN { backlog(seconds, load_per_s) } else { undisturbed }
 }
 
 fn clean_share(builder: &EvidenceBuilder, evidence: &Evidence) -> Option<f64> {
@@ -288,6 +297,23 @@ fn reason(ended: CapacityReason, failed: &[String], high_per_s: Option<f64>) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// At 2.8 times the capacity, with two of three seconds disturbed, nothing was seen to grow, and the rate had held.
+    #[test]
+    fn a_backlog_of_which_too_little_is_undisturbed_is_looked_at_whole() {
+        let seconds: Vec<Second> = [0, 1, 0]
+            .iter()
+            .zip(1_u32..)
+            .map(|(disturbed, n)| Second {
+                length_ns: NS_PER_S,
+                clean_ns: NS_PER_S * (1 - disturbed),
+                outstanding: 1_800.0 * f64::from(n),
+                ..Second::default()
+            })
+            .collect();
+        assert_eq!(undisturbed_backlog(&seconds, 2_800.0).len(), 2);
+        assert!(backlog_grew(&telling_backlog(&seconds, 2_800.0), 2_800.0, 1.0));
+    }
 
     #[test]
     fn the_reason_names_what_failed() {

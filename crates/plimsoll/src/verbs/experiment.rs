@@ -179,7 +179,8 @@ impl Steps<'_> {
         let result = stored.as_ref().and_then(|stored| step_result(stored.record.as_ref()));
         let (exit, error) = match outcome {
             Ok(Exit::Interrupted) if result.is_none() => return Ok(()),
-            Ok(_) if result.is_none() => return Err(not_stored(planned, &directory)),
+            // One without a figure, such as a comparison whose baseline held no rate, is a result all the same.
+            Ok(_) if stored.is_none() => return Err(not_stored(planned, &directory)),
             Ok(exit) => (stored.map_or(exit, |stored| step::exit(stored.record.as_ref())), None),
             Err(error) if error.exit == Exit::Interrupted && result.is_none() => return Ok(()),
             Err(error) => (error.exit, Some(error.message)),

@@ -142,8 +142,9 @@ fn measure(
     };
     let session = Session::new(options, |session| {
         let over = if search.over_rate { "rate" } else { "connections" };
-        let most = Redacted::new(plan(args, session, search.to)?);
-        asked.may_compare(&of_sweep_plan(over, &most, &Redacted::new(session.environment())))?;
+        // The record is told by its first load, which may have fewer load threads than the last.
+        let first = Redacted::new(plan(args, session, search.from)?);
+        asked.may_compare(&of_sweep_plan(over, &first, &Redacted::new(session.environment())))?;
         create(&session.started)
     })?;
     let most = plan(args, &session, search.to)?;

@@ -68,7 +68,11 @@ fn factors(
     let canary = if has_canary { "measured" } else { "not measured" };
     let factor = |name: &str, value: String| Factor { name: name.to_owned(), value };
     let mut factors = vec![factor("kind", "comparison".to_owned()), factor("variant", role)];
-    factors.extend(run.map(|of| of_compared_plan(&of.run.plan, environment)).unwrap_or_default());
+    let of_plan = run.map(|of| of_compared_plan(&of.run.plan, environment)).unwrap_or_default();
+    // Of a search, whichever trial was its lower end has chosen these.
+    let is_searched = run.is_some_and(|of| of.load == CompareLoad::Capacity);
+    let is_chosen = |one: &Factor| is_searched && ["measured window", "warm-up"].contains(&one.name.as_str());
+    factors.extend(of_plan.into_iter().filter(|one| !is_chosen(one)));
     if let Some(plan) = record.plan.as_ref().filter(|plan| plan.loads.contains(&CompareLoad::Saturated)) {
         factors.push(factor("connections at saturation", plan.connections.to_string()));
     }
@@ -197,6 +201,18 @@ mod tests {
         let ratio = entries[1].figures[&HistoryQuantity::CapacityRatio].value;
         assert!((ratio - 0.9).abs() < 1e-9, "{ratio}");
         assert!(entries.iter().all(|entry| entry.factors.iter().any(|factor| factor.value == "p99<100ms")));
+        // The trial that was the lower end chose its window and warm-up: the same job was split into series by chance.
+        let run: model::RunRecord = serde_json::from_str(include_str!("../../tests/stored/run")).unwrap();
+        let arms = record.arms.iter().map(|arm| arm.name.clone());
+        let of = |arm| ArmLoadRecord { arm, load: CompareLoad::Capacity, run: run.clone() };
+        record.runs = arms.map(of).collect();
+        let names = |record: &CompareRecord| {
+            let of = |entry: &HistoryEntry| entry.factors.iter().map(|one| one.name.clone()).collect::<Vec<_>>();
+            super::entries("c", record).expect("two variants").iter().flat_map(of).collect::<Vec<_>>()
+        };
+        let names = names(&record);
+        assert!(names.contains(&"load threads".to_owned()), "{names:?}");
+        assert!(!names.iter().any(|name| ["measured window", "warm-up"].contains(&name.as_str())), "{names:?}");
     }
 
     #[test]

@@ -114,6 +114,28 @@ fn a_client_that_has_offered_more_is_not_at_its_ceiling() {
     assert_eq!((result.disturbed, all.iter().filter(|(_, counts)| !counts).count()), (0, 1), "it was not disturbed");
 }
 
+/// With no time left to ask again, one late trial made a ceiling of the client, and the upper end was thrown away.
+#[test]
+fn a_client_that_was_late_once_at_the_end_of_the_budget_is_not_at_its_ceiling() {
+    let mut was_late_last = 0;
+    for (budget_s, late) in (20..160).step_by(5).flat_map(|budget_s| (1..40).map(move |late| (budget_s, late))) {
+        let times = CapacityTimes { budget_ns: budget_s * SECOND, ..SETTINGS.times };
+        let (mut highest, mut is_late_below) = (0.0_f64, false);
+        let (all, result) = walked(CapacitySettings { times, ..SETTINGS }, |trial| {
+            let is_late = trial.number == late && trial.load_per_s <= highest;
+            is_late_below |= is_late;
+            highest = highest.max(trial.load_per_s);
+            let obstacle = is_late.then_some(Obstacle::ClientCeiling { offered_per_s: trial.load_per_s / 2.0 });
+            CapacityOutcome { obstacle, ..outcome(trial, 1_900.0) }
+        });
+        if is_late_below {
+            assert_ne!(result.reason, CapacityReason::ClientCeiling, "{budget_s} s, trial {late}: {result:?}");
+            was_late_last += u32::from(all.len() as u64 == late);
+        }
+    }
+    assert!(was_late_last > 0, "in some of them it is the last that fits");
+}
+
 #[test]
 fn a_client_that_can_no_longer_offer_what_it_has_offered_is_at_its_ceiling() {
     let (all, result) = walked(SETTINGS, |trial| {

@@ -114,12 +114,19 @@ impl Block {
 
     /// True if one variant was disturbed more than the others, or too much.
     pub(crate) fn is_disturbed(&self) -> bool {
-        let counted: Vec<&Outcome> = self.counted().map(|(_, outcome)| outcome).collect();
         if self.is_duet {
+            let counted: Vec<&Outcome> = self.counted().map(|(_, outcome)| outcome).collect();
             return counted.chunks_exact(2).any(|both| are_unlike(both[0], both[1]));
         }
-        let shares: Option<Vec<f64>> = counted.iter().map(|outcome| outcome.clean_share).collect();
-        shares.is_some_and(|shares| !shares.is_empty() && stats::should_repeat_block(&shares))
+        let mut by_load: BTreeMap<CompareLoad, Vec<Option<f64>>> = BTreeMap::new();
+        for (trial, outcome) in self.counted() {
+            by_load.entry(trial.load).or_default().push(outcome.clean_share);
+        }
+        // A load that takes all CPUs may be disturbed more than another, in all variants alike.
+        by_load.into_values().any(|shares| {
+            let shares: Option<Vec<f64>> = shares.into_iter().collect();
+            shares.is_some_and(|shares| stats::should_repeat_block(&shares))
+        })
     }
 
     /// The trials that count within the block, without the canary.

@@ -41,6 +41,8 @@ struct Lab<'a> {
     fails_at: u64,
     /// Undisturbed share of the trials of a variant in a block (as measured), if it is not all of it.
     disturbed: Vec<(u64, usize, f64)>,
+    /// That of all trials at saturation.
+    saturated_share: f64,
 }
 
 impl Default for Lab<'_> {
@@ -53,6 +55,7 @@ impl Default for Lab<'_> {
             stop_at: None,
             fails_at: 0,
             disturbed: Vec::new(),
+            saturated_share: 1.0,
         }
     }
 }
@@ -91,6 +94,7 @@ impl Measure<BlockSearch> for Lab<'_> {
         };
         let is_of = |one: &&(u64, usize, f64)| (one.0, Some(one.1)) == (asked.block, asked.arm);
         let share = self.disturbed.iter().find(is_of).map_or(1.0, |one| one.2);
+        let share = if asked.load == CompareLoad::Saturated { share.min(self.saturated_share) } else { share };
         let says_little = share < 0.3;
         let outcome = Outcome { values, clean_share: Some(share), says_little, took_ns: TRIAL_NS, bound: None };
         Ok((outcome, asked.number))
@@ -185,6 +189,14 @@ fn a_block_in_which_one_variant_was_disturbed_is_measured_again_whole() {
 fn a_block_in_which_all_were_disturbed_alike_counts() {
     let fixed = CompareSettings { precision: None, blocks_max: 6, ..settings() };
     let mut lab = Lab { disturbed: vec![(2, 0, 0.7), (2, 1, 0.7)], ..Lab::default() };
+    assert_eq!(compared(fixed, &mut lab).blocks().len(), 6);
+}
+
+/// Steal that comes with full CPUs: each block was measured again, as if one variant had been disturbed more.
+#[test]
+fn a_block_in_which_one_load_is_disturbed_more_in_all_variants_counts() {
+    let fixed = CompareSettings { precision: None, blocks_max: 6, ..settings() };
+    let mut lab = Lab { saturated_share: 0.85, ..Lab::default() };
     assert_eq!(compared(fixed, &mut lab).blocks().len(), 6);
 }
 

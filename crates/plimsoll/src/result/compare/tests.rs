@@ -169,6 +169,18 @@ fn disturbance_opens_no_side_of_variants_that_were_measured_in_turn() {
     assert_eq!(open, crate::coordinate::compare::Open::default());
 }
 
+/// A p99 that is too rare to be printed alone may be compared, and was then no bound any more: "worse", for certain.
+#[test]
+fn a_quantile_that_is_not_printed_is_a_bound_all_the_same() {
+    let with = |mut finding: Finding, key: &str| {
+        finding.evidence = [(key.to_owned(), 5e6)].into();
+        finding
+    };
+    let mut run = stored(1_000.0, &[]);
+    run.verdict.findings = vec![with(finding("CL-03"), "p99_at_most_ns"), with(finding("LD-04"), "p99_tail_n")];
+    assert_eq!(bound(&run, CompareMetric::ResponseP99Ns), Some(Bound::AtMost));
+}
+
 /// What CI reads said `passed` beside an exit code of 4.
 #[test]
 fn conditions_of_an_invalid_comparison_cannot_be_told() {

@@ -143,6 +143,10 @@ impl CapacitySearch {
                 self.ask_again(&trial);
                 return false;
             }
+            // There is no time to see whether it was late but once.
+            Some(Obstacle::ClientCeiling { .. }) if self.again < AGAIN_MAX && self.has_offered(trial.load_per_s) => {
+                self.phase = Phase::Done(CapacityReason::BudgetEnded);
+            }
             Some(Obstacle::ClientCeiling { offered_per_s }) => self.lower_top(trial.load_per_s, offered_per_s),
             None => self.count(&trial, outcome),
         }

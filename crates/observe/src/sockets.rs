@@ -13,6 +13,7 @@ use netlink_packet_sock_diag::inet::{
     ExtensionFlags, InetRequest, InetResponse, InetResponseHeader, SocketId, StateFlags,
 };
 use netlink_packet_sock_diag::unix::{self, ShowFlags, UnixRequest, UnixResponse};
+use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 use rustix::io::Errno;
 use rustix::net::netlink;
 use std::collections::BTreeMap;
@@ -244,10 +245,25 @@ fn append_filter(message: &mut Vec<u8>, port: u16) {
 
 /// The file of a Unix socket as the kernel names it: inode and device, the latter in a form of its own.
 fn file_of(path: &Path) -> io::Result<unix::nlas::Vfs> {
-    let stat = rustix::fs::stat(path)?;
-    let device = rustix::fs::major(stat.st_dev) << 20 | rustix::fs::minor(stat.st_dev);
-    let bytes = [(stat.st_ino as u32).to_ne_bytes(), device.to_ne_bytes()].concat();
+    let stat = statx(CWD, path, AtFlags::empty(), StatxFlags::INO | StatxFlags::MNT_ID)?;
+    // What it says of a file on btrfs is of the subvolume, which has a device of its own; the kernel's list has the file
+    // system.
+    let is_of_disk = stat.stx_dev_major != 0;
+    let mounted = || mounted(stat.stx_mnt_id);
+    let (major, minor) = Some((stat.stx_dev_major, stat.stx_dev_minor))
+        .filter(|_| is_of_disk)
+        .or_else(mounted)
+        .unwrap_or((0, stat.stx_dev_minor));
+    let bytes = [(stat.stx_ino as u32).to_ne_bytes(), (major << 20 | minor).to_ne_bytes()].concat();
     unix::nlas::Vfs::parse(&bytes).map_err(io::Error::other)
+}
+
+/// Major and minor number of the file system of a mount.
+fn mounted(id: u64) -> Option<(u32, u32)> {
+    let mounts = procfs::process::Process::myself().ok()?.mountinfo().ok()?;
+    let mount = mounts.into_iter().find(|mount| u64::try_from(mount.mnt_id) == Ok(id))?;
+    let (major, minor) = mount.majmin.split_once(':')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
 #[cfg(test)]

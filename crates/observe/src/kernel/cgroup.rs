@@ -49,7 +49,7 @@ pub(crate) fn cgroup(files: &Files, of: &str) -> Result<Figured, Missing> {
     let mut figured = Figured::default();
     if let Some(group) = CpuGroup::among(files, &groups) {
         figured.gauges.extend(group.quota_ns_per_s.map(|ns_per_s| ("cpu_quota_ns_per_s".to_owned(), ns_per_s)));
-        figured.counters = group.counters;
+        (figured.counters, figured.place) = (group.counters, group.place);
     }
     if let Some(place) = places(files, &groups, "memory").and_then(|places| places.into_iter().next()) {
         let first = |names: [&str; 2]| names.iter().find_map(|name| files.number(&format!("{place}/{name}")).ok());
@@ -81,9 +81,15 @@ fn places(files: &Files, groups: &str, controller: &str) -> Option<Vec<String>> 
         }
     };
     let mount = mounts.into_iter().find(|mount| files.exists(&format!("{mount}/cgroup.procs")))?;
-    // In a container the path may be that of the host, and the container's own group is the mount itself.
     let inside = path.trim_matches('/');
-    let inside = if files.exists(&format!("{mount}/{inside}")) { inside } else { "" };
+    let is_below = inside.split('/').all(|part| part != "..") && files.exists(&format!("{mount}/{inside}"));
+    let inside = match is_below {
+        true => inside,
+        // In a container the path may be that of the host, and the container's own group is the mount itself. Of another
+        // container's process it is not.
+        false if is_own(files, groups) => "",
+        false => return None,
+    };
     let mut places = Vec::new();
     let mut rest = inside;
     while !rest.is_empty() {
@@ -92,6 +98,11 @@ fn places(files: &Files, groups: &str, controller: &str) -> Option<Vec<String>> 
     }
     places.push(mount);
     Some(places)
+}
+
+/// True if a process is in the control groups of this one, of which these are its lines.
+fn is_own(files: &Files, groups: &str) -> bool {
+    files.text("/proc/self/cgroup").is_ok_and(|own| own.trim() == groups.trim())
 }
 
 /// CPU time that a group may use each second; none when that is not limited.

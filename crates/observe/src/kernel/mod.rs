@@ -29,6 +29,8 @@ pub(crate) struct Figured {
     /// CPUs that the counters are summed over: one that comes back brings what it has counted since the machine started.
     /// 0 where the kernel sums.
     cpus: usize,
+    /// Whose counters these are, where that may change: a control group.
+    place: String,
 }
 
 impl Figured {
@@ -111,7 +113,7 @@ const KINDS: [Kind; 2] = [Kind { name: "nic", read: devices::interfaces }, Kind 
 #[derive(Debug, Default)]
 pub(crate) struct Kernel {
     files: Files,
-    totals: BTreeMap<String, (usize, BTreeMap<String, u64>)>,
+    totals: BTreeMap<String, Figured>,
     looks: u64,
     /// Dear parts as they were read last.
     read: BTreeMap<&'static str, Result<Figured, Missing>>,
@@ -152,12 +154,12 @@ impl Kernel {
         (figures, missing)
     }
 
-    /// Adds a part. Of a counter that was not there before, has gone back, or is now of more or fewer CPUs, the growth is
-    /// not known.
+    /// Adds a part. Of a counter that was not there before, has gone back, or is now of other CPUs or of another group, the
+    /// growth is not known.
     fn take(&mut self, part: &str, figured: Figured, figures: &mut KernelFigures) {
-        let now = (figured.cpus, figured.counters.clone());
-        let (cpus, before) = self.totals.insert(part.to_owned(), now).unwrap_or_default();
-        let before = if cpus == figured.cpus { before } else { BTreeMap::new() };
+        let before = self.totals.insert(part.to_owned(), figured.clone()).unwrap_or_default();
+        let is_same = (before.cpus, &before.place) == (figured.cpus, &figured.place);
+        let before = if is_same { before.counters } else { BTreeMap::new() };
         let grown = |(name, total): (String, u64)| Some((total.checked_sub(*before.get(&name)?)?, name));
         let grown: BTreeMap<String, u64> =
             figured.counters.into_iter().filter_map(grown).map(|(by, name)| (name, by)).collect();
@@ -183,6 +185,20 @@ mod tests {
             figures.counters.get("tcp").map(|tcp| tcp["Drops"])
         };
         assert_eq!([take(5), take(9), take(9), take(2), take(3)], [None, Some(4), Some(0), None, Some(1)]);
+    }
+
+    /// A quota of another group in the place of the first brought all that it had been throttled in its life.
+    #[test]
+    fn counters_of_another_group_are_no_growth() {
+        let mut kernel = Kernel::default();
+        let mut take = |total, place: &str| {
+            let mut figures = KernelFigures::default();
+            let figured = Figured { place: place.to_owned(), ..Figured::counters([("throttled_ns", total)]) };
+            kernel.take("cgroup/server", figured, &mut figures);
+            figures.counters.get("cgroup/server").map(|counters| counters["throttled_ns"])
+        };
+        let grown = [take(5, "/a"), take(6, "/a"), take(7_200, "/b"), take(7_201, "/b")];
+        assert_eq!(grown, [None, Some(1), None, Some(1)]);
     }
 
     /// A CPU that was switched on brought the drops of its whole life: "receive queue overflowed", INVALID.

@@ -38,8 +38,17 @@ pub(super) enum Style {
     Fpm,
     /// One for each connection, without an end to them: on its client. A database.
     Connection,
+    /// The same, and waits for its client and for all else in `epoll_wait`: what is watched tells them apart. PostgreSQL.
+    Backend,
     /// A child of Apache: also on the lock that decides which of them may accept.
     Apache,
+}
+
+impl Style {
+    /// True of workers that serve one connection each.
+    pub(super) const fn is_of_connections(self) -> bool {
+        matches!(self, Self::Connection | Self::Backend)
+    }
 }
 
 /// What is known of the thread besides its call.
@@ -58,6 +67,8 @@ pub(super) trait Lookup {
     fn end(&mut self, fd: i32) -> End;
     /// The descriptors that `poll` or `select` waits for; none when the process's memory is not shown.
     fn polled(&mut self, call: &Call) -> Option<Vec<i32>>;
+    /// The descriptors that an epoll instance, which the call names, watches; none when they are not shown.
+    fn watched(&mut self, call: &Call) -> Option<Vec<i32>>;
     /// The kernel's letter for the state.
     fn letter(&mut self) -> char;
     /// True if an address is that of a variable of the program itself, on neither heap nor stack.
@@ -71,6 +82,12 @@ pub(super) fn classify(call: &Call, worker: Worker, lookup: &mut impl Lookup) ->
     match call.name {
         "accept" | "accept4" => idle,
         "epoll_wait" | "epoll_pwait" | "epoll_pwait2" if worker.style == Style::Fpm => named("events"),
+        "epoll_wait" | "epoll_pwait" | "epoll_pwait2" if worker.style == Style::Backend => {
+            let ends = lookup.watched(call).map(|fds| fds.into_iter().map(|fd| lookup.end(fd)).collect::<Vec<_>>());
+            let has_client = ends.is_none_or(|ends| ends.iter().any(|end| matches!(end, End::Client(_))));
+            // Without its client among them it waits for another one, or for a time.
+            if has_client { idle } else { named(CONDITION) }
+        }
         "epoll_wait" | "epoll_pwait" | "epoll_pwait2" => idle,
         "poll" | "ppoll" | "select" | "pselect6" => match lookup.polled(call) {
             Some(fds) if fds.is_empty() => named("sleep"),
@@ -123,7 +140,7 @@ fn at(end: End, worker: Worker) -> State {
         End::Listener | End::Own => State::Idle,
         // The first thread of many reads what tells it to stop.
         End::Pipe if worker.leads => State::Idle,
-        End::Client(_) if worker.style == Style::Connection => State::Idle,
+        End::Client(_) if worker.style.is_of_connections() => State::Idle,
         End::Client(name) if name.is_empty() => State::Blocked("client".to_owned()),
         End::Client(name) => State::Blocked(format!("client {name}")),
         End::Peer(name) => State::Blocked(name),
@@ -168,8 +185,8 @@ fn futex(call: &Call, worker: Worker, lookup: &mut impl Lookup) -> State {
         // heap. Where threads without a connection are kept is one place for all of them, a variable of the program; those
         // that write to disks or wait for the time of day are on the heap too, and have never had a client.
         Style::Connection if worker.leads => State::Idle,
-        Style::Connection if (call.stack..call.stack + FRAMES_BYTES).contains(&address) => condition(),
-        Style::Connection if worker.talks && !lookup.is_static(address) => condition(),
+        style if style.is_of_connections() && (call.stack..call.stack + FRAMES_BYTES).contains(&address) => condition(),
+        style if style.is_of_connections() && worker.talks && !lookup.is_static(address) => condition(),
         _ => State::Idle,
     }
 }

@@ -3,6 +3,7 @@
 //! Asked are only sockets at which a worker was found waiting. What is found is kept while the socket lives.
 
 use super::classify::End;
+use crate::is_own_address;
 use crate::sockets::{Connection, SocketTable};
 use procfs::process::{FDTarget, Process};
 use std::collections::{BTreeSet, HashMap};
@@ -185,7 +186,11 @@ impl Peers {
             // Two ends without an address are a pair within a program.
             return if link.other.is_some() { End::Pipe } else { End::Unknown };
         };
-        match self.listener(there) {
+        let is_here = match there {
+            Place::Unix(_) => true,
+            Place::Tcp(there) => link.other.is_some() || is_own_address(there.ip()),
+        };
+        match self.listener(there).filter(|_| is_here) {
             Some(listener) => End::Peer(self.server(listener).unwrap_or_else(|| words(there))),
             None => End::Peer(words(there)),
         }

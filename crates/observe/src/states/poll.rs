@@ -369,6 +369,13 @@ impl Lookup for Probe<'_> {
         memory::polled(self.pid, call)
     }
 
+    fn watched(&mut self, call: &Call) -> Option<Vec<i32>> {
+        let text = short(&format!("/proc/{}/fdinfo/{}", self.pid, call.descriptor(0)))?;
+        // `tfd:        5 events: ...`
+        let watched = |line: &str| line.strip_prefix("tfd:")?.split_whitespace().next()?.parse().ok();
+        Some(String::from_utf8_lossy(&text).lines().filter_map(watched).collect())
+    }
+
     fn letter(&mut self) -> char {
         letter((self.pid, self.tid))
     }

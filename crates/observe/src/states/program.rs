@@ -39,7 +39,7 @@ impl Program {
         }
         let command = short(&format!("/proc/{pid}/cmdline"))?;
         let title = title(&command).unwrap_or_else(|| stat.comm.clone());
-        let style = style(&stat.comm, &title);
+        let style = style(&stat.comm, &title, &command);
         let threads = usize::try_from(stat.num_threads).unwrap_or(1);
         let (ppid, began) = (stat.ppid, stat.starttime);
         Some(Self { name: stat.comm, title, style, ppid, began, threads, family: 0, command, statics: None })
@@ -71,7 +71,7 @@ impl Program {
         }
         let numbered = |c: char| c.is_ascii_digit() || "-_/:#. ".contains(c);
         match thread.trim_end_matches(numbered) {
-            _ if talks && self.style == Style::Connection => format!("{title}: {CONNECTIONS}"),
+            _ if talks && self.style.is_of_connections() => format!("{title}: {CONNECTIONS}"),
             "" => format!("{title}: {THREADS}"),
             _ if thread == self.name => format!("{title}: {THREADS}"),
             kind => format!("{title}: {kind}"),
@@ -93,19 +93,32 @@ fn title(command: &[u8]) -> Option<String> {
         return None;
     }
     if program == "postgres" {
+        // The name of the cluster may stand first.
+        let says = says.split_once(": ").filter(|(cluster, _)| !cluster.contains(' ')).map_or(says, |(_, rest)| rest);
         // What follows the user changes with each statement.
         return Some(format!("{program}: {}", says.split(' ').next().unwrap_or_default()));
     }
     Some(text.trim_end_matches(" is shutting down").to_owned())
 }
 
-fn style(program: &str, title: &str) -> Style {
+fn style(program: &str, title: &str, command: &[u8]) -> Style {
     match program {
-        "mariadbd" | "mysqld" | "postgres" => Style::Connection,
+        "mariadbd" | "mysqld" => Style::Connection,
+        "postgres" if has_client(command) => Style::Backend,
         "apache2" | "httpd" => Style::Apache,
         _ if title.starts_with("php-fpm: pool ") => Style::Fpm,
         _ => Style::Any,
     }
+}
+
+/// True of a process of PostgreSQL that serves a client, of which its title has the host: `[local]`, or `192.0.2.1(40123)`.
+fn has_client(command: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(command);
+    let is_host = |word: &str| {
+        let port = word.strip_suffix(')').and_then(|word| word.rsplit_once('(')).map(|(_, port)| port);
+        word == "[local]" || port.is_some_and(|port| port.parse::<u16>().is_ok())
+    };
+    text.starts_with("postgres: ") && text.split([' ', '\0']).any(is_host)
 }
 
 /// Largest gap between two segments of a program: the largest alignment that linkers give them, and some.
@@ -140,7 +153,7 @@ mod tests {
     fn program(name: &str, command: &str) -> Program {
         let title = title(command.as_bytes()).unwrap_or_else(|| name.to_owned());
         let own = Program::sample(std::process::id().cast_signed()).unwrap();
-        let style = style(name, &title);
+        let style = style(name, &title, command.as_bytes());
         Program { name: name.into(), title, style, command: command.into(), ..own }
     }
 
@@ -152,10 +165,26 @@ mod tests {
             ("apache2", "/usr/sbin/apache2\0-DFOREGROUND\0", "apache2"),
             ("python3", "python3\0-c\0print: 1\0", "python3"),
             ("postgres", "postgres: app app [local] SELECT\0", "postgres: app"),
+            ("postgres", "postgres: 15/main: app app 192.0.2.1(40123) idle\0", "postgres: app"),
+            ("postgres", "postgres: 15/main: checkpointer \0", "postgres: checkpointer"),
             ("java", "/opt/a: b/java\0", "java"),
         ];
         for (name, command, title) in told {
             assert_eq!(program(name, command).title, title);
+        }
+    }
+
+    #[test]
+    fn a_process_of_postgresql_serves_whom_its_title_names() {
+        for host in ["[local]", "192.0.2.1(40123)", "::1(5432)"] {
+            assert_eq!(
+                program("postgres", &format!("postgres: app app {host} idle\0")).style,
+                Style::Backend,
+                "{host}"
+            );
+        }
+        for other in ["postgres: checkpointer \0", "/usr/lib/postgresql/15/bin/postgres\0-D\0/d\0"] {
+            assert_eq!(program("postgres", other).style, Style::Any, "{other}");
         }
     }
 

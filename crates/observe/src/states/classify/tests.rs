@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 struct Given {
     ends: BTreeMap<i32, End>,
     polled: Option<Vec<i32>>,
+    watched: Option<Vec<i32>>,
     letter: Option<char>,
 }
 
@@ -18,6 +19,10 @@ impl Lookup for Given {
 
     fn polled(&mut self, _: &Call) -> Option<Vec<i32>> {
         self.polled.clone()
+    }
+
+    fn watched(&mut self, _: &Call) -> Option<Vec<i32>> {
+        self.watched.clone()
     }
 
     fn letter(&mut self) -> char {
@@ -35,6 +40,8 @@ const STACK: u64 = 0x7fff_0000;
 const ANY: Worker = Worker { style: Style::Any, leads: false, talks: false };
 const FPM: Worker = Worker { style: Style::Fpm, leads: false, talks: false };
 const DATABASE: Worker = Worker { style: Style::Connection, leads: false, talks: false };
+
+const BACKEND: Worker = Worker { style: Style::Backend, leads: false, talks: false };
 
 fn given() -> Given {
     let ends = [
@@ -71,6 +78,20 @@ fn words(state: State) -> String {
 fn polling(worker: Worker, fds: &[i32]) -> String {
     let mut given = Given { polled: Some(fds.to_vec()), ..given() };
     words(classify(&call("poll", &[]), worker, &mut given).0)
+}
+
+/// All backends waited for one row, and their pool was idle.
+#[test]
+fn a_backend_that_watches_no_client_waits_for_another() {
+    let epoll = |worker, watched: Option<&[i32]>| {
+        let mut given = Given { watched: watched.map(<[i32]>::to_vec), ..given() };
+        words(classify(&call("epoll_wait", &[10]), worker, &mut given).0)
+    };
+    assert_eq!(epoll(BACKEND, Some(&[6, 7, 4])), "idle", "its client, the latch and the postmaster");
+    assert_eq!(epoll(BACKEND, Some(&[6, 7])), CONDITION);
+    assert_eq!(epoll(BACKEND, None), "idle", "it is not shown");
+    assert_eq!(epoll(ANY, Some(&[6, 7])), "idle", "the checkpointer");
+    assert_eq!(epoll(DATABASE, Some(&[6, 7])), "idle", "MariaDB's pool of threads");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::Named;
 use crate::record::AnyRecord;
 use crate::terminal::verdict::meaning;
 use crate::thresholds::{measured, of};
-use crate::visible;
+use crate::{STOPPED, visible};
 use model::{ThresholdRecord, ThresholdState, Verdict, VerdictState};
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
@@ -50,7 +50,9 @@ fn suites(named: Named<'_>) -> Vec<Suite> {
     let suite = |arm, verdict: &Verdict, started: &str, thresholds: &[ThresholdRecord]| Suite {
         name: name(arm),
         started: started.to_owned(),
-        cases: std::iter::once(of_verdict(verdict)).chain(thresholds.iter().map(of_threshold)).collect(),
+        cases: std::iter::once(of_verdict(verdict, named.record.is_interrupted()))
+            .chain(thresholds.iter().map(of_threshold))
+            .collect(),
     };
     match named.record {
         AnyRecord::Run(record) => vec![suite(None, &record.verdict, &record.started, &record.thresholds)],
@@ -64,11 +66,12 @@ fn suites(named: Named<'_>) -> Vec<Suite> {
     }
 }
 
-fn of_verdict(verdict: &Verdict) -> Case {
+fn of_verdict(verdict: &Verdict, is_interrupted: bool) -> Case {
     let worst = verdict.findings.iter().map(|finding| format!("{}: {}", finding.rule, finding.message));
     let text = std::iter::once(meaning(verdict)).chain(worst).collect::<Vec<_>>().join("\n");
     let outcome = match verdict.state {
         VerdictState::Invalid => Outcome::Error("invalid", text),
+        _ if is_interrupted => Outcome::Error("interrupted", format!("{STOPPED}\n{text}")),
         VerdictState::Valid | VerdictState::Bound => Outcome::Passed(text),
     };
     Case { name: "verdict".to_owned(), outcome }

@@ -46,6 +46,9 @@ use record::AnyRecord;
 pub use summary::summary;
 pub use table::{csv, experiment_rows, markdown};
 
+/// What is said of a result that is not whole.
+pub(crate) const STOPPED: &str = "stopped before the plan was done";
+
 /// A result and what it is called among others.
 #[derive(Clone, Copy, Debug)]
 pub struct Named<'a> {

@@ -42,6 +42,19 @@ impl<'a> AnyRecord<'a> {
             Self::Sweeps(record) => &record.sweeps,
         }
     }
+
+    /// True if it was stopped before the plan was done.
+    #[must_use]
+    pub const fn is_interrupted(self) -> bool {
+        match self {
+            Self::Run(record) => record.interrupted,
+            Self::Sweep(record) => record.interrupted,
+            Self::Sweeps(record) => record.interrupted,
+            Self::Capacity(record) => record.interrupted,
+            Self::Compare(record) => record.interrupted,
+            Self::Experiment(record) => record.interrupted,
+        }
+    }
 }
 
 /// The record of one measured load. `started` is RFC 3339, UTC.

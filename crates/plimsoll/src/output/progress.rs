@@ -12,7 +12,8 @@ pub(crate) struct Progress {
     quiet: bool,
     label: String,
     window_ns: Option<u64>,
-    warmup_ns: u64,
+    /// None of one that ends when it has settled.
+    warmup_ns: Option<u64>,
     begin_ns: u64,
     /// Status pages that could not be read, told once.
     unread: BTreeSet<String>,
@@ -26,7 +27,15 @@ impl Progress {
         let style =
             ProgressStyle::with_template("{spinner} {wide_msg}").unwrap_or_else(|_| ProgressStyle::default_spinner());
         bar.set_style(style);
-        Self { bar, quiet, label: String::new(), window_ns: None, warmup_ns: 0, begin_ns: 0, unread: BTreeSet::new() }
+        Self {
+            bar,
+            quiet,
+            label: String::new(),
+            window_ns: None,
+            warmup_ns: None,
+            begin_ns: 0,
+            unread: BTreeSet::new(),
+        }
     }
 
     /// Begins to show a run. `label` stands in front, such as `point 3/10, 8 connections: `.
@@ -34,10 +43,10 @@ impl Progress {
         self.label = label.into();
         self.window_ns = plan.stop.duration_ns();
         self.warmup_ns = match plan.warmup {
-            Warmup::Fixed { duration_ns } => duration_ns,
-            Warmup::Auto => 0,
+            Warmup::Fixed { duration_ns } => Some(duration_ns),
+            Warmup::Auto => None,
         };
-        self.begin_ns = self.warmup_ns;
+        self.begin_ns = self.warmup_ns.unwrap_or(0);
         self.say(&format!("opening {}", human::plural(plan.load.connections().into(), "connection")));
     }
 
@@ -112,9 +121,9 @@ impl Progress {
             Phase::Measure => "measuring",
             Phase::Drain => "waiting for outstanding responses",
         };
-        let left = match (tick.phase, self.window_ns) {
-            (Phase::Warmup, Some(window)) => time_left(self.warmup_ns + window, tick.to_ns),
-            (Phase::Measure, Some(window)) => time_left(self.begin_ns + window, tick.to_ns),
+        let left = match (tick.phase, self.window_ns, self.warmup_ns) {
+            (Phase::Warmup, Some(window), Some(warmup)) => time_left(warmup + window, tick.to_ns),
+            (Phase::Measure, Some(window), _) => time_left(self.begin_ns + window, tick.to_ns),
             _ => String::new(),
         };
         let errors =

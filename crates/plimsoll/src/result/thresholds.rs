@@ -23,21 +23,21 @@ impl Asked {
         let known = figures(record);
         let apart = self.baseline.as_ref().map(|baseline| differences(&factors(record), &baseline.factors));
         let apart = apart.unwrap_or_default();
-        let is_invalid = state(record) == Some(VerdictState::Invalid);
+        let not_whole = match state(record) {
+            Some(VerdictState::Invalid) => Some("the result is INVALID"),
+            _ if record.is_interrupted() => Some("the result is interrupted"),
+            _ => None,
+        };
         let one = |condition: &String| match Threshold::parse_all(condition).as_deref() {
             Ok([threshold]) => self.put(threshold, known.get(threshold.figure()).copied(), &apart),
             // Events may come from another version.
             _ => unread(condition),
         };
-        let of_invalid = |one: ThresholdRecord| match is_invalid {
-            true => ThresholdRecord {
-                state: ThresholdState::Inconclusive,
-                why: Some("the result is INVALID".to_owned()),
-                ..one
-            },
-            false => one,
+        let of_whole = |one: ThresholdRecord| match not_whole {
+            Some(why) => ThresholdRecord { state: ThresholdState::Inconclusive, why: Some(why.to_owned()), ..one },
+            None => one,
         };
-        self.conditions.iter().map(one).map(of_invalid).collect()
+        self.conditions.iter().map(one).map(of_whole).collect()
     }
 
     fn put(
@@ -126,6 +126,9 @@ mod tests {
     fn of_an_invalid_result_and_of_an_unknown_condition_nothing_passes() {
         let mut invalid = run();
         invalid.verdict.state = VerdictState::Invalid;
+        let cut = RunRecord { interrupted: true, ..run() };
+        let of_cut = judged(&["goodput<900"], None, &cut);
+        assert_eq!(of_cut, [(ThresholdState::Inconclusive, "the result is interrupted".to_owned())], "it had passed");
         let known = judged(&["goodput<900"], None, &invalid);
         assert_eq!(known, [(ThresholdState::Inconclusive, "the result is INVALID".to_owned())]);
         assert_eq!(judged(&["elegance<3"], None, &run())[0].0, ThresholdState::Inconclusive);

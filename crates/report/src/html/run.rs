@@ -13,6 +13,7 @@ use super::view::{
 };
 use super::{Item, Shown};
 use super::{cpu, pools, resources, threads};
+use crate::STOPPED;
 use crate::agents;
 use crate::off_cpu;
 use crate::sums::sum;
@@ -117,7 +118,7 @@ fn headline(record: &RunRecord) -> Vec<Fact> {
         facts.push(fact("profile", text));
     }
     if record.interrupted {
-        facts.push(fact("interrupted", "stopped before the plan was done; this is what was measured"));
+        facts.push(fact("interrupted", format!("{STOPPED}; this is what was measured")));
     }
     facts
 }

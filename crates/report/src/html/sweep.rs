@@ -15,7 +15,7 @@ use super::{cpu, pools};
 use crate::record::peak_point;
 use crate::terminal::run::{self as words, quantile};
 use crate::terminal::sweep::{Over, disturbed, is_peak_bound, load, peak_text};
-use crate::{agents, off_cpu, shape, table};
+use crate::{STOPPED, agents, off_cpu, shape, table};
 use model::human::{percent, rate};
 use model::{PoolFit, SweepRecord, UslLaw};
 use plotly::common::{Anchor, DashType, HoverInfo, Line, Marker, MarkerSymbol, Mode};
@@ -92,7 +92,7 @@ fn headline(record: &SweepRecord, over: Over) -> Vec<Fact> {
     facts.extend(agents::bandwidth(&record.environment).map(|text| fact("bandwidth", text)));
     facts.extend(agents::origin(record.points.iter()).map(|text| fact("agents", text)));
     if record.interrupted {
-        facts.push(fact("interrupted", "stopped before the plan was done; this is what was measured"));
+        facts.push(fact("interrupted", format!("{STOPPED}; this is what was measured")));
     }
     facts.extend(record.agent_lost.iter().map(|lost| fact("agent lost", agents::lost(lost))));
     facts

@@ -5,8 +5,8 @@ use super::curve::{curve, curves};
 use super::layout::{columns, labelled, labelled_bold, limiter, table, wrap};
 use super::sweep::sweep;
 use super::verdict::{headline, messages};
-use crate::Named;
 use crate::arms::{Arm, arms, groups, remarks};
+use crate::{Named, STOPPED};
 
 /// Head of the table, and which columns of [`Arm::row`] are its cells.
 const WIDE: [(&str, usize); 6] = [("arm", 0), ("verdict", 1), ("peak", 2), ("at", 3), ("knee", 4), ("p99", 6)];
@@ -42,7 +42,7 @@ pub fn sweeps(results: &[Named<'_>], style: &Style) -> String {
         out.push_str(&labelled_bold(&letter(arm).to_string(), &arm.label, style));
         out.push_str(&headline(&arm.record.verdict, style));
         if arm.record.interrupted {
-            out.push_str(&labelled("interrupted", "stopped before the plan was done", style));
+            out.push_str(&labelled("interrupted", STOPPED, style));
         }
         out.push_str(&limiter(arm.record.limiter.as_ref(), style));
         out.push_str(&messages(&arm.record.verdict, style));

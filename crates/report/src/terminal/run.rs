@@ -6,6 +6,7 @@ use super::observed;
 pub(crate) use super::profile::line as profile;
 use super::thresholds::thresholds;
 use super::verdict::{finding_of, findings, headline, is_bound_by};
+use crate::STOPPED;
 use crate::agents;
 use crate::sums::sum;
 use model::human::{self, count, percent, plural, rate, time};
@@ -65,7 +66,7 @@ pub fn run(record: &RunRecord, style: &Style) -> String {
         out.push_str(&labelled(label, &text, style));
     }
     if record.interrupted {
-        out.push_str(&labelled("interrupted", "stopped before the plan was done; this is what was measured", style));
+        out.push_str(&labelled("interrupted", &format!("{STOPPED}; this is what was measured"), style));
     }
     out.push('\n');
     out.push_str(&latency(record, style));

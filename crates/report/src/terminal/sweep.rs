@@ -7,6 +7,7 @@ use super::observed::server_column;
 use super::run::{is_disturbed, measured, quantile};
 use super::thresholds::thresholds;
 use super::verdict::{findings, headline, is_bound_by};
+use crate::STOPPED;
 use crate::agents;
 pub(crate) use crate::over::Over;
 use crate::shape;
@@ -50,7 +51,7 @@ pub fn sweep(record: &SweepRecord, style: &Style) -> String {
         out.push_str(&labelled("agents", &text, style));
     }
     if record.interrupted {
-        out.push_str(&labelled("interrupted", "stopped before the plan was done; this is what was measured", style));
+        out.push_str(&labelled("interrupted", &format!("{STOPPED}; this is what was measured"), style));
     }
     if let Some(lost) = &record.agent_lost {
         out.push_str(&labelled("agent lost", &agents::lost(lost), style));

@@ -65,6 +65,11 @@ fn junit_has_a_case_for_the_verdict_and_each_threshold() {
     }
     let xml = report::junit(Named { name: "x", record: AnyRecord::Run(&invalid_run()) });
     assert!(xml.contains("<error type=\"invalid\" message=\"do not use these numbers (CL-06, ER-01)\">"), "{xml}");
+    let cut = RunRecord { interrupted: true, ..valid_run() };
+    let xml = report::junit(Named { name: "x", record: AnyRecord::Run(&cut) });
+    assert!(xml.contains("<error type=\"interrupted\" message=\"stopped before the plan was done\">"), "{xml}");
+    let text = report::summary(Named { name: "x", record: AnyRecord::Run(&cut) });
+    assert!(text.contains("\n- stopped before the plan was done\n"), "{text}");
     let arms = arms();
     let xml = report::junit(Named { name: "both", record: AnyRecord::Sweeps(&arms) });
     assert_eq!(xml.matches("<testsuite ").count(), arms.sweeps.len());

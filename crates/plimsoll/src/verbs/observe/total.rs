@@ -62,7 +62,7 @@ impl Total {
         sum.threads = sum.threads.max(seen.threads);
         sum.rss_bytes = sum.rss_bytes.max(seen.rss_bytes);
         sum.pss_bytes = sum.pss_bytes.max(seen.pss_bytes);
-        if seen.fds >= sum.fds {
+        if fullness(seen.fds, seen.fds_limit) >= fullness(sum.fds, sum.fds_limit) {
             (sum.fds, sum.fds_limit) = (seen.fds, seen.fds_limit);
         }
         add_processes(&mut sum.processes, &seen.processes);
@@ -77,6 +77,11 @@ impl Total {
     }
 }
 
+/// Share of the descriptors that may be open; none where they are not known.
+fn fullness(open: Option<u64>, limit: Option<u64>) -> Option<f64> {
+    open.zip(limit).map(|(open, limit)| open as f64 / limit.max(1) as f64)
+}
+
 fn add_processes(sum: &mut Vec<ProcessUse>, seen: &[ProcessUse]) {
     for used in seen {
         let Some(known) = sum.iter_mut().find(|known| known.name == used.name) else {
@@ -89,7 +94,7 @@ fn add_processes(sum: &mut Vec<ProcessUse>, seen: &[ProcessUse]) {
         known.vms_bytes = known.vms_bytes.max(used.vms_bytes);
         known.threads = known.threads.max(used.threads);
         known.pss_bytes = known.pss_bytes.max(used.pss_bytes);
-        if used.fds >= known.fds {
+        if fullness(used.fds, used.fds_limit) >= fullness(known.fds, known.fds_limit) {
             (known.fds, known.fds_limit) = (used.fds, used.fds_limit);
         }
     }
@@ -144,6 +149,13 @@ mod tests {
         let mut total = Total::default();
         total.add(&look(0, NS_PER_S / 2, 30, Some(0.2)));
         total.add(&look(1, NS_PER_S / 4, 10, None));
+        let mut nearest = look(0, 0, 0, None);
+        (nearest.groups[0].fds, nearest.groups[0].fds_limit) = (Some(1_000), Some(1_024));
+        let mut most = look(0, 0, 0, None);
+        (most.groups[0].fds, most.groups[0].fds_limit) = (Some(5_000), Some(1_048_576));
+        let mut of_both = Total::default();
+        [&nearest, &most].into_iter().for_each(|one| of_both.add(one));
+        assert_eq!(of_both.sum().groups[0].fds, Some(1_000), "of the process nearest to its limit");
         let gone = Observation { groups: Vec::new(), ..look(2, 0, 0, None) };
         total.add(&gone);
         let group = &total.sum().groups[0];

@@ -56,7 +56,10 @@ impl TargetUrl {
                 .ok_or_else(|| wrong("write fastcgi+unix:SOCKET:PATH, as fastcgi+unix:/run/app.sock:/srv/index.php"))?;
             return Ok(Self::over_socket(text, socket, &format!("/{path}")));
         }
-        let full = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
+        // A query may hold another URL.
+        let is_scheme = |name: &str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
+        let has_scheme = text.split_once("://").is_some_and(|(name, _)| is_scheme(name));
+        let full = if has_scheme { text.to_owned() } else { format!("http://{text}") };
         let uri: Uri = full.parse().map_err(|e| wrong(&format!("it is not a URL ({e})")))?;
         let name = uri.scheme_str().unwrap_or("missing");
         let known = SCHEMES.into_iter().find(|(_, known, _)| *known == name);
@@ -146,6 +149,8 @@ mod tests {
 
     #[test]
     fn urls_are_taken_apart() {
+        let redirected = TargetUrl::parse("localhost:8080/login?next=http://shop/").unwrap();
+        assert_eq!((redirected.port, redirected.path.as_str()), (8080, "/login?next=http://shop/"));
         let url = TargetUrl::parse("localhost:8080/a?b=c").unwrap();
         assert_eq!((url.host.as_str(), url.port, url.path.as_str()), ("localhost", 8080, "/a?b=c"));
         assert_eq!((url.authority.as_str(), url.url.as_str()), ("localhost:8080", "http://localhost:8080/a?b=c"));

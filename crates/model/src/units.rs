@@ -75,11 +75,8 @@ impl FromStr for Count {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let error = || ParseUnitError { text: text.into(), what: "a count", example: "64, 10k or 1M" };
         let (number, unit) = split(text).ok_or_else(error)?;
-        let value = number * scale_of(&COUNT_UNITS, unit).ok_or_else(error)?;
-        if value.fract() != 0.0 {
-            return Err(error());
-        }
-        whole(value).map(Self).ok_or_else(error)
+        let scale = scale_of(&COUNT_UNITS, unit).ok_or_else(error)?;
+        whole_product(number, scale).map(Self).ok_or_else(error)
     }
 }
 
@@ -89,12 +86,15 @@ impl FromStr for ByteSize {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let error = || ParseUnitError { text: text.into(), what: "a size", example: "100, 64KiB or 10MB" };
         let (number, unit) = split(text).ok_or_else(error)?;
-        let value = number * scale_of(&SIZE_UNITS, unit).ok_or_else(error)?;
-        if value.fract() != 0.0 {
-            return Err(error());
-        }
-        whole(value).map(Self).ok_or_else(error)
+        let scale = scale_of(&SIZE_UNITS, unit).ok_or_else(error)?;
+        whole_product(number, scale).map(Self).ok_or_else(error)
     }
+}
+
+/// The product; none where it is no whole number. A decimal fraction is not exact in binary: 16.1k is 16,100.
+fn whole_product(number: f64, scale: f64) -> Option<u64> {
+    let value = number * scale;
+    ((value - value.round()).abs() <= 1e-12 * value).then(|| whole(value.round())).flatten()
 }
 
 impl FromStr for Rate {
@@ -170,6 +170,12 @@ mod tests {
     fn counts_and_sizes_are_whole() {
         assert_eq!("10k".parse(), Ok(Count(10_000)));
         assert_eq!("1.5M".parse(), Ok(Count(1_500_000)));
+        assert_eq!(
+            ["16.1k", "64.1k", "1.001k"].map(|text| text.parse().ok()),
+            [16_100, 64_100, 1_001].map(|n| Some(Count(n)))
+        );
+        assert!("1.0005k".parse::<Count>().is_err() && "1.5".parse::<Count>().is_err());
+        assert_eq!("64.1kB".parse(), Ok(ByteSize(64_100)));
         assert_eq!("64KiB".parse(), Ok(ByteSize(65_536)));
         assert_eq!("10kB".parse(), Ok(ByteSize(10_000)));
         assert!("1.5".parse::<Count>().is_err());

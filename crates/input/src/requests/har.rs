@@ -13,7 +13,8 @@ use std::path::Path;
 const VERSIONS: [&str; 2] = ["1.1", "1.2"];
 /// Headers that belong to the connection, to its length, or to what this browser had in its cache: a visitor who comes
 /// for the first time sends none of them.
-const DROPPED: [&str; 13] = [
+const DROPPED: [&str; 15] = [
+    "cache-control",
     "connection",
     "content-length",
     "host",
@@ -23,6 +24,7 @@ const DROPPED: [&str; 13] = [
     "if-range",
     "if-unmodified-since",
     "keep-alive",
+    "pragma",
     "range",
     "te",
     "transfer-encoding",
@@ -160,11 +162,17 @@ fn place(entry: &Entry<'_>) -> Option<TargetUrl> {
 
 fn request(place: &TargetUrl, entry: &Entry<'_>) -> Request {
     let recorded = &entry.request;
-    let keep = |name: &str| !name.starts_with(':') && !DROPPED.contains(&name.to_ascii_lowercase().as_str());
+    let status = entry.response.status;
+    let keep = |name: &str| {
+        let name = name.to_ascii_lowercase();
+        // A part that was asked for, as of a video, is what a new visitor asks for, too.
+        let is_part = status == 206 && name == "range";
+        !name.starts_with(':') && (is_part || !DROPPED.contains(&name.as_str()))
+    };
     let headers = recorded.headers.iter().filter(|pair| keep(&pair.name) && is_valid(pair));
     let body = recorded.post.as_ref().map(body).unwrap_or_default();
     // Without what was in the browser's cache the page itself comes.
-    let status = Some(entry.response.status as u16).filter(|status| *status != 304);
+    let status = Some(status as u16).filter(|status| ![304, 412].contains(status));
     Request {
         method: recorded.method.to_ascii_uppercase(),
         headers: headers.map(|pair| (pair.name.to_string(), pair.value.to_string())).collect(),
@@ -226,6 +234,26 @@ mod tests {
         assert_eq!(seen, [(2, "/", Some(200)), (1, "/a?b=c", None), (1, "/old", Some(302))]);
         assert_eq!(listed.requests[0].headers, [("Accept".to_owned(), "text/html".to_owned())]);
         assert_eq!(listed.note, "4 of the 7 recorded requests, those to https://shop, are in the mix");
+    }
+
+    /// The range was dropped, and each answer with the whole video was a failure. With "Disable cache" ticked in the browser
+    /// each request went past the server's own cache.
+    #[test]
+    fn a_part_is_asked_for_as_it_was_and_caches_are_not_told_to_stand_aside() {
+        let mut video = entry("GET", "https://shop/v.mp4", 206);
+        for (name, value) in [("Range", "bytes=0-"), ("Cache-Control", "no-cache"), ("Pragma", "no-cache")] {
+            let header = serde_json::json!({"name": name, "value": value});
+            video["request"]["headers"].as_array_mut().unwrap().push(header);
+        }
+        let mut whole = video.clone();
+        whole["response"]["status"] = 200.into();
+        let entries = [video, whole, entry("GET", "https://shop/changed", 412)];
+        let listed = listed(&har("1.2", &entries), None).unwrap();
+        let names = |one: &Request| one.headers.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>().join(" ");
+        let sent: Vec<_> = listed.requests.iter().map(|one| (names(one), one.contract.status)).collect();
+        assert!(sent.contains(&("Accept Range".to_owned(), Some(206))), "{sent:?}");
+        assert!(sent.contains(&("Accept".to_owned(), Some(200))), "{sent:?}");
+        assert!(listed.requests.iter().any(|request| request.path == "/changed" && request.contract.status.is_none()));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Names of headers, parameters, variables and flags whose values are secrets.
 
 /// Parts of a name that make its value a secret, wherever they stand in it.
-const PARTS: [&str; 12] = [
+const PARTS: [&str; 13] = [
     "token",
     "secret",
     "key",
@@ -14,6 +14,7 @@ const PARTS: [&str; 12] = [
     "cookie",
     "credential",
     "oauth",
+    "nonce",
 ];
 /// Words of a name that do the same, and begins and ends of such words.
 const WORDS: [&str; 7] = ["sid", "pw", "pwd", "hmac", "jwt", "dsn", "otp"];
@@ -107,6 +108,8 @@ mod tests {
             "X-Api-Key",
             "X-Auth-Token",
             "X-CSRF-Token",
+            "X-WP-Nonce",
+            "_wpnonce",
             "X-Session-Id",
             "sig",
             "X-Amz-Signature",

@@ -48,12 +48,17 @@ use std::cell::OnceCell;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use sut::Sut;
 use watch::{LOAD_ELSEWHERE, Watch, Watched};
 
 /// Numbers kept for the requests of one load, so that no two loads of a sweep send the same; the probe takes the last.
 pub(crate) const NUMBERS_A_LOAD: u64 = 1_000_000_000;
+
+/// Loads kept for each session on a server that others before it have asked: of one call of plimsoll, as in an experiment.
+const LOADS_A_SESSION: u64 = 1_000;
+/// Sessions on a server that was not started for them.
+static SESSIONS: AtomicU64 = AtomicU64::new(0);
 
 /// A shorter window was chosen because it is short, and is not prolonged.
 const PROLONG_FROM_NS: u64 = 3 * NS_PER_S;
@@ -77,8 +82,8 @@ pub(crate) struct Session {
     fingerprint: TakenFingerprint,
     /// Time that the machine had been suspended by then, since it was started; ns.
     suspended_ns: u64,
-    /// Loads measured so far.
-    loads: u64,
+    /// Of the first request of the next load.
+    next_number: u64,
     /// Time that may still be spent on making up for disturbed time; ns.
     pub(crate) budget_ns: u64,
     /// The server's CPU quota before the first load.
@@ -151,7 +156,8 @@ impl Session {
         sut.adapt(&mut settings)?;
         let started = clock::wall_clock();
         let token = token(&started);
-        let (address, probe) = sut.probe(&mut settings, &token, &stop, &progress)?;
+        let next_number = first_number(&sut);
+        let (address, probe) = sut.probe(&mut settings, (&token, next_number), &stop, &progress)?;
         if options.agents.are_for_load_alone() && !is_local(&address) {
             selectors.may_name_processes(&address)?;
         }
@@ -177,7 +183,7 @@ impl Session {
             token,
             selectors,
             is_observed: options.is_observed,
-            loads: 0,
+            next_number,
             budget_ns: 0,
             quota: OnceCell::new(),
             directory: PathBuf::new(),
@@ -293,7 +299,7 @@ impl Session {
 
     /// The plan of one load on the target.
     pub(crate) fn plan(&self, load: Load, stop: Stop, warmup: Warmup) -> Plan {
-        let numbering = Numbering { first: self.loads * NUMBERS_A_LOAD, token: self.token.clone() };
+        let numbering = Numbering { first: self.next_number, token: self.token.clone() };
         let plan = self.settings.plan(&self.sut.url, &self.address, numbering, load, stop, warmup);
         let Some(agents) = &self.agents.load else { return plan };
         // What cannot be divided is refused when it is to be measured.
@@ -377,7 +383,7 @@ impl Session {
         control: &Control,
         beside: Observers<'_>,
     ) -> Result<EvidenceBuilder, CommandError> {
-        self.loads += 1;
+        self.next_number += NUMBERS_A_LOAD;
         self.progress.begin(label, plan);
         let is_load_here = self.agents.load.is_none();
         let server_watch = self.agents.server.as_ref().map(|there| there.watch(control, is_load_here)).transpose()?;
@@ -499,6 +505,12 @@ fn without_server(lost: FleetError, recorder: &mut Recorder) -> CommandError {
 fn wants_server_cpus(settings: &Settings) -> bool {
     let load = settings.load_cpus().len();
     settings.server_cpus.is_empty() && load < environment::online_cpus()
+}
+
+/// Number of the first request of a session. A server of our own has seen none, and gets the same in each variant.
+fn first_number(sut: &Sut) -> u64 {
+    let session = if sut.spec().is_some() { 0 } else { SESSIONS.fetch_add(1, Ordering::Relaxed) };
+    session * LOADS_A_SESSION * NUMBERS_A_LOAD
 }
 
 /// Eight letters and digits made from a time.

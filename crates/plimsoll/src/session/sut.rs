@@ -286,11 +286,11 @@ impl Sut {
     }
 
     /// Looks at what is asked for and settles what a good response to each is. Returns the address that answers, and
-    /// what it said to the first.
+    /// what it said to the first. `numbers` is the first of those of the first load.
     pub(crate) fn probe(
         &self,
         settings: &mut Settings,
-        token: &str,
+        (token, numbers): (&str, u64),
         stop: &AtomicBool,
         progress: &Progress,
     ) -> Result<(Address, Probe), CommandError> {
@@ -304,7 +304,7 @@ impl Sut {
         for index in 0..looked_at {
             let request = &settings.requests[index];
             let fetches = if index == 0 { PROBE_FETCHES } else { PROBE_FETCHES_IN_MIX };
-            let number = NUMBERS_A_LOAD - PROBE_NUMBERS * (index as u64 + 1);
+            let number = numbers + NUMBERS_A_LOAD - PROBE_NUMBERS * (index as u64 + 1);
             let looked = probe::probe(&probe::Settings {
                 addresses: &addresses,
                 authority: &self.url.authority,
@@ -379,7 +379,11 @@ fn offered(settings: &mut Settings, request: &Request, credentials: Option<&Path
     if typed.method != "GET" || !typed.body.is_empty() || typed.template {
         return Err(two_requests());
     }
-    let mut request = Request { headers: [typed.headers.clone(), request.headers.clone()].concat(), ..request.clone() };
+    // What was typed stands in the place of what is offered.
+    let is_typed = |name: &str| typed.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
+    let offered = request.headers.iter().filter(|(name, _)| !is_typed(name));
+    let headers = typed.headers.iter().chain(offered).cloned().collect();
+    let mut request = Request { headers, ..request.clone() };
     if let Some(path) = credentials.filter(|_| !typed.headers.iter().any(|(name, _)| auth::is_authorization(name))) {
         request.headers.push(auth::header(&format!("basic:file:{}", path.display()))?);
     }

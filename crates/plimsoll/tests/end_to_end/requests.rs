@@ -111,6 +111,23 @@ fn no_two_requests_of_a_sweep_from_a_template_are_the_same() {
     assert_eq!((paths.len(), slugs.len(), runs.len()), (noted.len(), noted.len(), 1));
 }
 
+/// Each step began with the numbers of the first: what a cache had kept of that was measured.
+#[test]
+fn no_two_steps_of_an_experiment_ask_for_the_same() {
+    let (server, noted) = noting();
+    let file = format!(
+        "name = \"posts\"\nrepetitions = 2\nurl = \"{}\"\n[flags]\ntemplate = true\nrequests = 20\nconnections = 2\n\
+         warmup = \"0s\"\n",
+        server.url("/posts/{{counter}}")
+    );
+    let ended = plimsoll(["experiment", "x.toml", "-o", "out"]).with_file("x.toml", file.as_bytes()).run();
+    assert!(matches!(ended.status.code(), Some(0 | 4)), "{ended:?}");
+    let noted = noted.lock().unwrap();
+    let paths: HashSet<_> = noted.iter().filter_map(|request| request.lines().next()).collect();
+    assert!(noted.len() > 40, "{} requests", noted.len());
+    assert_eq!(paths.len(), noted.len());
+}
+
 #[test]
 fn a_pipeline_is_answered_in_full_and_in_order() {
     let target = Target::start(&[]);

@@ -7,11 +7,16 @@
 //! other servers, on other machines ([`unlike`]).
 
 use model::human::{count, rate, time};
-use model::{Arrivals, CapacityRecord, Environment, Factor, Load, Plan, Request, RunRecord, Stop, SweepRecord, Warmup};
+use model::{
+    Arrivals, CapacityRecord, CompareLoad, Environment, Factor, Load, Plan, Request, RunRecord, Stop, SweepRecord,
+    Warmup,
+};
 
 /// Factors in which variants of a comparison may differ: which server, where, and how long and with how many threads it
 /// was measured.
-const OF_VARIANTS: [&str; 5] = ["target", "host", "CPU", "load threads", "measured window"];
+const OF_VARIANTS: [&str; 5] = ["target", "host", "CPU", "load threads", WINDOW];
+const WINDOW: &str = "measured window";
+const WARM_UP: &str = "warm-up";
 /// Requests of a mix that are named; of others there is a checksum.
 const NAMED_MAX: usize = 3;
 
@@ -54,8 +59,11 @@ pub fn of_sweep_plan(over: &str, plan: &Plan, environment: &Environment) -> Vec<
 
 /// Those of one variant of a comparison, whose loads have factors of their own; `plan` is that of any trial of it.
 #[must_use]
-pub fn of_compared_plan(plan: &Plan, environment: &Environment) -> Vec<Factor> {
-    of_plan(plan, environment)
+pub fn of_compared_plan(plan: &Plan, load: CompareLoad, environment: &Environment) -> Vec<Factor> {
+    let mut factors = of_plan(plan, environment);
+    // Of a search, whichever trial was its lower end has chosen these.
+    factors.retain(|factor| load != CompareLoad::Capacity || ![WINDOW, WARM_UP].contains(&factor.name.as_str()));
+    factors
 }
 
 /// Those of a search for a capacity before it begins; `plan` is that of any trial.
@@ -65,7 +73,7 @@ pub fn of_capacity_plan(goal: &str, plan: &Plan, environment: &Environment) -> V
     factors.extend(of_plan(plan, environment));
     factors.insert(2, factor("goal", goal));
     // The first trials have shorter windows.
-    factors.retain(|factor| factor.name != "measured window");
+    factors.retain(|factor| factor.name != WINDOW);
     factors.extend(of_open_loop(plan.load));
     factors
 }
@@ -106,8 +114,8 @@ pub fn conditions(plan: &Plan) -> [(&'static str, String); 5] {
         Warmup::Auto => "until goodput is settled".to_owned(),
     };
     [
-        ("measured window", window),
-        ("warm-up", warmup),
+        (WINDOW, window),
+        (WARM_UP, warmup),
         ("timeout", time(plan.timeout_ns as f64)),
         ("connections", if plan.keepalive { "kept alive" } else { "a new one for each request" }.to_owned()),
         ("requests out on each", plan.pipeline.to_string()),

@@ -246,14 +246,9 @@ fn append_filter(message: &mut Vec<u8>, port: u16) {
 /// The file of a Unix socket as the kernel names it: inode and device, the latter in a form of its own.
 fn file_of(path: &Path) -> io::Result<unix::nlas::Vfs> {
     let stat = statx(CWD, path, AtFlags::empty(), StatxFlags::INO | StatxFlags::MNT_ID)?;
-    // What it says of a file on btrfs is of the subvolume, which has a device of its own; the kernel's list has the file
-    // system.
-    let is_of_disk = stat.stx_dev_major != 0;
-    let mounted = || mounted(stat.stx_mnt_id);
-    let (major, minor) = Some((stat.stx_dev_major, stat.stx_dev_minor))
-        .filter(|_| is_of_disk)
-        .or_else(mounted)
-        .unwrap_or((0, stat.stx_dev_minor));
+    // A subvolume of btrfs has a device of its own, which is none of the disk's; the kernel's list has the file system.
+    let mounted = if stat.stx_dev_major == 0 { mounted(stat.stx_mnt_id) } else { None };
+    let (major, minor) = mounted.unwrap_or((stat.stx_dev_major, stat.stx_dev_minor));
     let bytes = [(stat.stx_ino as u32).to_ne_bytes(), (major << 20 | minor).to_ne_bytes()].concat();
     unix::nlas::Vfs::parse(&bytes).map_err(io::Error::other)
 }

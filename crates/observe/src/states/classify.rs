@@ -81,14 +81,12 @@ pub(super) fn classify(call: &Call, worker: Worker, lookup: &mut impl Lookup) ->
     let idle = (State::Idle, SLEEPS);
     match call.name {
         "accept" | "accept4" => idle,
-        "epoll_wait" | "epoll_pwait" | "epoll_pwait2" if worker.style == Style::Fpm => named("events"),
-        "epoll_wait" | "epoll_pwait" | "epoll_pwait2" if worker.style == Style::Backend => {
-            let ends = lookup.watched(call).map(|fds| fds.into_iter().map(|fd| lookup.end(fd)).collect::<Vec<_>>());
-            let has_client = ends.is_none_or(|ends| ends.iter().any(|end| matches!(end, End::Client(_))));
-            // Without its client among them it waits for another one, or for a time.
-            if has_client { idle } else { named(CONDITION) }
-        }
-        "epoll_wait" | "epoll_pwait" | "epoll_pwait2" => idle,
+        "epoll_wait" | "epoll_pwait" | "epoll_pwait2" => match worker.style {
+            Style::Fpm => named("events"),
+            // It waits for another one, or for a time.
+            Style::Backend if watches_no_client(call, lookup) => named(CONDITION),
+            _ => idle,
+        },
         "poll" | "ppoll" | "select" | "pselect6" => match lookup.polled(call) {
             Some(fds) if fds.is_empty() => named("sleep"),
             Some(fds) => {
@@ -121,6 +119,12 @@ pub(super) fn classify(call: &Call, worker: Worker, lookup: &mut impl Lookup) ->
         NO_CALL => on_disk(lookup, "stopped"),
         other => on_disk(lookup, other),
     }
+}
+
+/// True if it is known of an epoll instance that no client is among what it watches.
+fn watches_no_client(call: &Call, lookup: &mut impl Lookup) -> bool {
+    let watched = lookup.watched(call);
+    watched.is_some_and(|fds| !fds.into_iter().any(|fd| matches!(lookup.end(fd), End::Client(_))))
 }
 
 /// Can be woken, which all are that wait for others than a disk.

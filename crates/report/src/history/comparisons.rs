@@ -68,11 +68,7 @@ fn factors(
     let canary = if has_canary { "measured" } else { "not measured" };
     let factor = |name: &str, value: String| Factor { name: name.to_owned(), value };
     let mut factors = vec![factor("kind", "comparison".to_owned()), factor("variant", role)];
-    let of_plan = run.map(|of| of_compared_plan(&of.run.plan, environment)).unwrap_or_default();
-    // Of a search, whichever trial was its lower end has chosen these.
-    let is_searched = run.is_some_and(|of| of.load == CompareLoad::Capacity);
-    let is_chosen = |one: &Factor| is_searched && ["measured window", "warm-up"].contains(&one.name.as_str());
-    factors.extend(of_plan.into_iter().filter(|one| !is_chosen(one)));
+    factors.extend(run.map(|of| of_compared_plan(&of.run.plan, of.load, environment)).unwrap_or_default());
     if let Some(plan) = record.plan.as_ref().filter(|plan| plan.loads.contains(&CompareLoad::Saturated)) {
         factors.push(factor("connections at saturation", plan.connections.to_string()));
     }

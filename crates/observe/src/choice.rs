@@ -63,6 +63,7 @@ fn in_words(seen: &Seen, present: &Present) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::silent_port::silent_port;
 
     fn present(processes: &[(i32, i32, &str)]) -> Present {
         let seen =
@@ -85,11 +86,12 @@ mod tests {
     #[test]
     fn who_is_not_there_cannot_be_chosen() {
         assert_eq!(select(&ProcessSelector::Process(5_000_000)), Err(SelectError::Gone(5_000_000)));
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        drop(listener);
+        let (_socket, port) = silent_port();
         assert!(select(&ProcessSelector::Port(port)).unwrap_err().to_string().contains("nothing listens on TCP port"));
-        let parent = std::os::unix::process::parent_id();
-        assert_eq!(select(&ProcessSelector::Process(parent.cast_signed())), Ok([parent].into()));
+        // Another user's process may be hidden; one of our own is not.
+        let mut child = std::process::Command::new("cat").stdin(std::process::Stdio::piped()).spawn().unwrap();
+        assert_eq!(select(&ProcessSelector::Process(child.id().cast_signed())), Ok([child.id()].into()));
+        drop(child.stdin.take());
+        child.wait().unwrap();
     }
 }

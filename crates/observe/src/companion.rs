@@ -178,6 +178,7 @@ fn descends_from(seen: &Seen, parent: &Parent, present: &Present) -> bool {
 mod tests {
     use super::*;
 
+    /// Numbers are above the largest that Linux gives out: this process is none of them.
     fn present(processes: &[(i32, i32, &str)]) -> Present {
         let seen =
             |&(pid, ppid, name): &(i32, i32, &str)| (pid, Seen { pid, ppid, name: name.into(), ..Seen::default() });
@@ -187,33 +188,45 @@ mod tests {
     #[track_caller]
     fn pids(wanted: &str, processes: &[(i32, i32, &str)]) -> Result<Vec<i32>, SelectError> {
         let mut companion = Companion::new(ProcessSelector::parse(wanted).unwrap());
-        companion.sample(&present(processes), &[9].into(), 1).map(|_| companion.group.pids())
+        companion.sample(&present(processes), &[5_000_009].into(), 1).map(|_| companion.group.pids())
     }
 
     #[test]
     fn names_may_be_followed_by_a_version_and_be_cut_by_the_kernel() {
-        let all = [(2, 1, "php-fpm8.2"), (3, 2, "sh"), (4, 1, "php-fpm-exporte"), (5, 1, "mariadbd"), (6, 1, "maria")];
-        assert_eq!(pids("php-fpm", &all), Ok(vec![2, 3]), "and descendants of any name");
-        assert_eq!(pids("php-fpm-exporter", &all), Ok(vec![4]));
-        assert_eq!(pids("maria", &all), Ok(vec![6]));
-        assert_eq!(pids("5", &all), Ok(vec![5]));
+        let all = [
+            (5_000_002, 1, "php-fpm8.2"),
+            (5_000_003, 5_000_002, "sh"),
+            (5_000_004, 1, "php-fpm-exporte"),
+            (5_000_005, 1, "mariadbd"),
+            (5_000_006, 1, "maria"),
+        ];
+        assert_eq!(pids("php-fpm", &all), Ok(vec![5_000_002, 5_000_003]), "and descendants of any name");
+        assert_eq!(pids("php-fpm-exporter", &all), Ok(vec![5_000_004]));
+        assert_eq!(pids("maria", &all), Ok(vec![5_000_006]));
+        assert_eq!(pids("5000005", &all), Ok(vec![5_000_005]));
     }
 
     #[test]
     fn names_below_a_process_are_told_from_the_same_elsewhere() {
-        let all =
-            [(20, 1, "run"), (21, 20, "sh"), (22, 21, "php"), (23, 22, "helper"), (30, 1, "php"), (31, 30, "php")];
-        assert_eq!(pids("php under 20", &all), Ok(vec![22, 23]), "at any depth, and with its own");
-        assert_eq!(pids("php under run", &all), Ok(vec![22, 23]));
-        assert_eq!(pids("php under php", &all), Ok(vec![31]));
+        let all = [
+            (5_000_020, 1, "run"),
+            (5_000_021, 5_000_020, "sh"),
+            (5_000_022, 5_000_021, "php"),
+            (5_000_023, 5_000_022, "helper"),
+            (5_000_030, 1, "php"),
+            (5_000_031, 5_000_030, "php"),
+        ];
+        assert_eq!(pids("php under 5000020", &all), Ok(vec![5_000_022, 5_000_023]), "at any depth, and with its own");
+        assert_eq!(pids("php under run", &all), Ok(vec![5_000_022, 5_000_023]));
+        assert_eq!(pids("php under php", &all), Ok(vec![5_000_031]));
         let none = pids("php under sh2", &all);
         assert_eq!(none, Err(SelectError::NotUnder { name: "php".into(), parent: "sh2".into() }));
     }
 
     #[test]
     fn what_is_not_there_has_its_reason() {
-        let all = [(2, 1, "nginx"), (9, 1, "redis")];
-        assert_eq!(pids("7", &all), Err(SelectError::Gone(7)));
+        let all = [(5_000_002, 1, "nginx"), (5_000_009, 1, "redis")];
+        assert_eq!(pids("5000007", &all), Err(SelectError::Gone(5_000_007)));
         assert_eq!(pids("mysqld", &all), Err(SelectError::NoName("mysqld".into())));
         assert_eq!(pids("redis", &all), Err(SelectError::OfServer), "it is taken");
         assert_eq!(pids("cgroup:/no/such", &all), Err(SelectError::NoCgroup("/no/such".into())));
@@ -224,10 +237,10 @@ mod tests {
     #[test]
     fn a_part_that_is_the_server_itself_is_left_to_it() {
         let part = |pid| Companion::new(ProcessSelector::Part { label: "nginx".into(), pid });
-        let now = present(&[(9, 1, "nginx"), (2, 1, "php-fpm")]);
-        assert_eq!(part(9).sample(&now, &[9].into(), 1), Ok(None));
-        assert!(part(2).sample(&now, &[9].into(), 1).unwrap().is_some());
-        assert_eq!(part(7).sample(&now, &[9].into(), 1), Err(SelectError::Gone(7)));
+        let now = present(&[(5_000_009, 1, "nginx"), (5_000_002, 1, "php-fpm")]);
+        assert_eq!(part(5_000_009).sample(&now, &[5_000_009].into(), 1), Ok(None));
+        assert!(part(5_000_002).sample(&now, &[5_000_009].into(), 1).unwrap().is_some());
+        assert_eq!(part(5_000_007).sample(&now, &[5_000_009].into(), 1), Err(SelectError::Gone(5_000_007)));
     }
 
     #[test]

@@ -29,6 +29,8 @@ pub mod profile;
 mod resource_usage;
 mod selector;
 mod server;
+#[cfg(test)]
+mod silent_port;
 mod socket_owners;
 mod sockets;
 mod states;

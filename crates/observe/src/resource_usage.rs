@@ -92,31 +92,49 @@ impl Held {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs::File;
-    use std::sync::{Mutex, PoisonError};
+    use std::io::{BufRead, BufReader, Write};
+    use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-    /// More than all other tests of this process open and close meanwhile.
-    const MANY: usize = 200;
+    /// Opens files, and says so, at each line that it reads. What it holds no other test changes.
+    const OPENS: &str = "while read -r _; do exec 4</dev/null 5</dev/null 6</dev/null 7</dev/null; echo; done";
+    /// How many that are.
+    const FILES: u64 = 4;
 
-    /// What `test` makes of many open files: one test at a time has them, as they are all of one process.
-    fn with_many_open(test: impl FnOnce(&dyn Fn() -> Vec<File>)) {
-        static ALONE: Mutex<()> = Mutex::new(());
-        let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-        test(&|| (0..MANY).map(|_| File::open("/proc/self/stat").unwrap()).collect());
+    struct Opener(Child, ChildStdin, BufReader<ChildStdout>);
+
+    impl Opener {
+        fn start() -> Self {
+            let mut command = Command::new("sh");
+            let mut child = command.args(["-c", OPENS]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+            let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+            Self(child, input, BufReader::new(output))
+        }
+
+        fn pid(&self) -> i32 {
+            self.0.id().cast_signed()
+        }
+
+        fn open(&mut self) {
+            self.1.write_all(b"\n").unwrap();
+            self.2.read_line(&mut String::new()).unwrap();
+        }
+    }
+
+    impl Drop for Opener {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
     }
 
     #[test]
-    fn what_this_process_holds_is_what_its_files_say() {
-        let pid = std::process::id().cast_signed();
-        with_many_open(|open| {
-            let before = held(pid).fds.unwrap();
-            let opened = open();
-            let after = held(pid).fds.unwrap();
-            let off = after.abs_diff(before + opened.len() as u64);
-            assert!(off < MANY as u64 / 2, "{before} and {MANY} more are {after}");
-        });
-        let after = held(pid);
-        let rollup = std::fs::read_to_string("/proc/self/smaps_rollup").unwrap();
+    fn what_a_process_holds_is_what_its_files_say() {
+        let mut opener = Opener::start();
+        let before = held(opener.pid()).fds.unwrap();
+        opener.open();
+        let after = held(opener.pid());
+        assert_eq!(after.fds, Some(before + FILES));
+        let rollup = std::fs::read_to_string(format!("/proc/{}/smaps_rollup", opener.pid())).unwrap();
         let pss = rollup.lines().find_map(|line| line.strip_prefix("Pss:")).unwrap();
         let pss_bytes = 1024 * pss.trim().trim_end_matches(" kB").parse::<u64>().unwrap();
         let told = after.pss_bytes.unwrap();
@@ -141,16 +159,14 @@ mod tests {
 
     #[test]
     fn descriptors_of_a_server_that_fills_up_within_seconds_are_seen() {
-        let pids = [std::process::id().cast_signed()];
+        let mut opener = Opener::start();
+        let pids = [opener.pid()];
         let fds = |usage: &ResourceUsage| usage.of(pids[0]).and_then(|held| held.fds).unwrap();
-        with_many_open(|open| {
-            let mut resource_usage = ResourceUsage::default();
-            resource_usage.sample_all(&pids);
-            let before = fds(&resource_usage);
-            let _opened = open();
-            resource_usage.sample(&pids);
-            let after = fds(&resource_usage);
-            assert!(after > before + MANY as u64 / 2, "{before}, and then {after}");
-        });
+        let mut resource_usage = ResourceUsage::default();
+        resource_usage.sample_all(&pids);
+        let before = fds(&resource_usage);
+        opener.open();
+        resource_usage.sample(&pids);
+        assert_eq!(fds(&resource_usage), before + FILES);
     }
 }

@@ -1,8 +1,7 @@
 //! Debian packages, installed by apt-get(8) without starting a service of theirs.
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{self, Command, Stdio};
 
@@ -42,21 +41,12 @@ impl Apt {
     fn with_policy(path: &Path) -> io::Result<Self> {
         let script = script(&name_of(process::id()).unwrap_or_default());
         let policy = Policy { path: path.to_owned(), script };
-        let mut options = OpenOptions::new();
-        match options.write(true).create_new(true).mode(0o755).open(path) {
-            Ok(mut file) => {
-                let written = file.write_all(policy.script.as_bytes());
-                // Where it could not be written it is removed again.
-                let apt = Self { policy: Some(policy) };
-                written.map(|()| apt)
-            }
-            Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
-            Err(_) if fs::read_to_string(path).is_ok_and(|there| is_abandoned(&there)) => {
-                fs::write(path, &policy.script)?;
-                Ok(Self { policy: Some(policy) })
-            }
-            Err(_) => Ok(Self { policy: None }),
+        match fs::read_to_string(path) {
+            Ok(there) if is_abandoned(&there) => write_program(path, &policy.script, Existing::Replaced)?,
+            Err(error) if error.kind() == ErrorKind::NotFound => write_program(path, &policy.script, Existing::Kept)?,
+            _ => return Ok(Self { policy: None }),
         }
+        Ok(Self { policy: Some(policy) })
     }
 
     /// Reads the lists of packages again.
@@ -85,6 +75,36 @@ impl Drop for Apt {
             let _ = fs::remove_file(&policy.path);
         }
     }
+}
+
+/// What becomes of a file that is there already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Existing {
+    Kept,
+    Replaced,
+}
+
+/// Writes a program, through a process that does nothing else. A descriptor of this one, open for writing, would be inherited
+/// by whatever another thread starts meanwhile; until that has become a program of its own nobody can execute the file
+/// (ETXTBSY, execve(2)).
+///
+/// # Errors
+/// What the shell says; a file that is kept is one. Nothing of a file that could not be written whole is left.
+fn write_program(path: &Path, text: &str, existing: Existing) -> io::Result<()> {
+    let options = if existing == Existing::Kept { "set -C; " } else { "" };
+    let script = format!(
+        "umask 022; {options}exec 3>\"$0\" || exit 1; cat >&3 && chmod 755 \"$0\" && exit 0; rm -f \"$0\"; exit 1"
+    );
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", &script]).arg(path).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut shell = command.spawn()?;
+    let written = shell.stdin.take().map_or(Ok(()), |mut input| input.write_all(text.as_bytes()));
+    let output = shell.wait_with_output()?;
+    if output.status.success() {
+        return written;
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(io::Error::other(format!("{} cannot be written: {}", path.display(), said.trim())))
 }
 
 /// The policy of a process. 101: "action not allowed".
@@ -126,16 +146,14 @@ fn apt(program: &Path, arguments: &[&str]) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     #[test]
     fn errors_of_apt_are_told_and_nothing_else_that_it_says() {
         let folder = tempfile::tempdir().expect("a directory");
         let program = |text: &str| {
             let path = folder.path().join("apt-get");
-            // A program that is written by one thread while another starts one is busy.
-            let script = format!("printf '%s' '#!/bin/sh\n{text}\n' >{0} && chmod +x {0}", path.display());
-            let script = script.replace("\\n", "\n");
-            assert!(Command::new("sh").args(["-c", &script]).status().expect("a shell").success());
+            write_program(&path, &format!("#!/bin/sh\n{text}\n"), Existing::Replaced).expect("it can be written");
             path
         };
         let said = program("echo W: old >&2; echo E: Unable to locate package $4 >&2; exit 100");
@@ -163,6 +181,41 @@ mod tests {
         assert!(!path.exists());
     }
 
+    /// While another thread starts a program, that has for a moment all descriptors of this process, one of them open for
+    /// writing to the policy: the package that asked the policy met "Text file busy", and started its service.
+    #[test]
+    fn a_policy_can_be_executed_while_other_threads_start_programs() {
+        let folder = tempfile::tempdir().expect("a directory");
+        let ends = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let starts = || {
+                while !ends.load(Ordering::Relaxed) {
+                    assert!(Command::new("true").status().expect("it can be run").success());
+                }
+            };
+            (0..3).for_each(|_| drop(scope.spawn(starts)));
+            for number in 0..100 {
+                let path = folder.path().join(number.to_string());
+                let apt = Apt::with_policy(&path).expect("it can be written");
+                let status = Command::new(&path).status().map(|status| status.code());
+                ends.store(status.is_err() || number == 99, Ordering::Relaxed);
+                assert_eq!(status.expect("it is not busy"), Some(101));
+                drop(apt);
+            }
+        });
+    }
+
+    #[test]
+    fn a_policy_that_cannot_be_written_is_an_error_with_its_path() {
+        let error = Apt::with_policy(Path::new("/nonexistent/policy-rc.d")).expect_err("no directory").to_string();
+        assert!(error.contains("/nonexistent/policy-rc.d") && error.lines().count() == 1, "{error}");
+        let folder = tempfile::tempdir().expect("a directory");
+        let path = folder.path().join("policy-rc.d");
+        fs::write(&path, "another one").expect("a file");
+        write_program(&path, "ours", Existing::Kept).expect_err("it is kept");
+        assert_eq!(fs::read_to_string(&path).expect("it is there"), "another one");
+    }
+
     /// No package of the machine would have started a service any more.
     #[test]
     fn a_policy_that_a_killed_process_has_left_is_taken_over() {
@@ -184,7 +237,8 @@ mod tests {
     fn a_policy_of_a_process_that_runs_or_of_nobody_known_stands() {
         let folder = tempfile::tempdir().expect("a directory");
         let path = folder.path().join("policy-rc.d");
-        let running = name_of(1).expect("init runs");
+        let mut other = Command::new("cat").stdin(Stdio::piped()).spawn().expect("it can be run");
+        let running = name_of(other.id()).expect("it runs");
         for stands in [script(&running), "#!/bin/sh\nexit 101\n".to_owned(), script(""), String::new()] {
             fs::write(&path, &stands).expect("a file");
             drop(Apt::with_policy(&path).expect("there is one"));
@@ -196,5 +250,7 @@ mod tests {
         fs::write(&path, "#!/bin/sh\nexit 0\n").expect("a file");
         drop(apt);
         assert!(path.exists());
+        drop(other.stdin.take());
+        other.wait().expect("it has read all");
     }
 }

@@ -1,5 +1,6 @@
 //! JUnit report of cargo-nextest: how many tests ran, and why some failed.
 
+use crate::failures::Failure;
 use anyhow::{Context, Result};
 use quick_xml::escape::unescape;
 use quick_xml::events::{BytesStart, Event};
@@ -13,8 +14,27 @@ const REASON_MAX: usize = 400;
 pub(crate) struct Report {
     pub(crate) tests: u64,
     pub(crate) failed: u64,
-    /// A line for each test that failed: name and reason.
-    pub(crate) failures: Vec<String>,
+    pub(crate) failures: Vec<Failed>,
+}
+
+/// A test that failed.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Failed {
+    /// What cargo-nextest calls its binary, such as `plimsoll::end_to_end`.
+    binary: String,
+    test: String,
+    /// Its panic, in one line.
+    reason: String,
+}
+
+impl Failed {
+    /// With the command that runs it alone. The binaries are all test targets of a package.
+    pub(crate) fn failure(&self) -> Failure {
+        let Self { binary, test, reason } = self;
+        let (package, target) = binary.split_once("::").unwrap_or((binary, binary));
+        let command = format!("cargo test -p {package} --test {target} -- --exact '{test}'");
+        Failure::new(format!("{binary} {test}: {reason}"), command)
+    }
 }
 
 impl Report {
@@ -22,13 +42,14 @@ impl Report {
     /// When it is no XML, or does not say how many tests there were.
     pub(crate) fn read(text: &str) -> Result<Self> {
         let mut reader = Reader::from_str(text);
-        let (mut report, mut case, mut has_counts) = (Self::default(), String::new(), false);
+        let (mut report, mut case, mut has_counts) = (Self::default(), Failed::default(), false);
         loop {
             let tag = match reader.read_event()? {
                 Event::Eof => break,
                 Event::Start(tag) if [b"failure".as_slice(), b"error"].contains(&tag.name().as_ref()) => {
                     let output = reader.read_text(tag.name())?.decode()?.into_owned();
-                    report.failures.push(format!("{case}: {}", reason(&unescape(&output)?)));
+                    let reason = reason(&unescape(&output)?);
+                    report.failures.push(Failed { reason, ..std::mem::take(&mut case) });
                     continue;
                 }
                 Event::Start(tag) | Event::Empty(tag) => tag,
@@ -40,7 +61,10 @@ impl Report {
                     report.failed = number(&tag, "failures")? + number(&tag, "errors")?;
                     has_counts = true;
                 }
-                b"testcase" => case = format!("{} {}", text_of(&tag, "classname")?, text_of(&tag, "name")?),
+                b"testcase" => {
+                    let (binary, test) = (text_of(&tag, "classname")?, text_of(&tag, "name")?);
+                    case = Failed { binary, test, reason: String::new() };
+                }
                 _ => {}
             }
         }
@@ -66,7 +90,7 @@ fn reason(output: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{REASON_MAX, Report};
+    use super::{Failed, REASON_MAX, Report};
 
     #[test]
     fn tests_that_failed_are_told_with_their_reason() {
@@ -76,9 +100,13 @@ mod tests {
             type=\"test failure\">thread 'b' panicked at b.rs:1:2:\n0.9 &lt; 1\nstack backtrace:\n 0: all</failure></testcase></testsuite></testsuites>";
         let report = Report::read(text).unwrap();
         assert_eq!((report.tests, report.failed), (9, 2));
-        assert_eq!(report.failures, ["plimsoll::end_to_end pools::b: thread 'b' panicked at b.rs:1:2: 0.9 < 1"]);
+        let [failure] = &report.failures.iter().map(Failed::failure).collect::<Vec<_>>()[..] else {
+            panic!("{report:?}")
+        };
+        assert_eq!(failure.what, "plimsoll::end_to_end pools::b: thread 'b' panicked at b.rs:1:2: 0.9 < 1");
+        assert_eq!(failure.command, "cargo test -p plimsoll --test end_to_end -- --exact 'pools::b'");
         let long = text.replace("0.9", &"x ".repeat(1000));
-        assert!(Report::read(&long).unwrap().failures[0].len() < REASON_MAX + 100);
+        assert!(Report::read(&long).unwrap().failures[0].reason.len() < REASON_MAX + 100);
     }
 
     #[test]

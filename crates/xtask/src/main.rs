@@ -4,10 +4,13 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a developer's tool talks to its terminal")]
 #![expect(clippy::disallowed_methods, reason = "it times whole processes and may not depend on engine's clock")]
 
+mod bare;
 mod deny;
 mod dist;
 mod docs;
+mod failures;
 mod fuzz;
+mod hermetic;
 mod junit;
 mod measuring;
 mod platform;
@@ -31,12 +34,15 @@ use xtask::workspace;
 enum Task {
     /// Format, tidy, lints, docs and the hermetic tests: no root, no packages, nothing that time decides
     Test {
-        /// Also licences and advisories, 20 seconds of each fuzz target, and the measuring tests with real servers; installs
-        /// what these need, as root. One that a disturbed machine keeps from deciding is named and counted as skipped. What
+        /// Also licences and advisories, 20 seconds of each fuzz target, the hermetic tests where nothing is installed, and
+        /// the measuring tests with real servers; installs what these need, as root. One that a disturbed machine keeps from deciding is named and counted as skipped. What
         /// CI runs; 25 minutes on 2 quiet CPUs, 35 on busy ones
         #[arg(long)]
         all: bool,
     },
+    /// Both commands of the README from a clone on a bare Debian tree with Rust and a C compiler, as root and as an ordinary
+    /// user; or, with --repeat, the hermetic tests on a tree where nothing is installed. Needs root
+    Bare(bare::Options),
     /// Rules of this repository that no lint checks
     Tidy,
     /// docs/rules.md, written from the rules
@@ -59,6 +65,7 @@ enum Task {
 fn main() -> ExitCode {
     let (name, outcome) = match Task::parse() {
         Task::Test { all } => return test::run(all),
+        Task::Bare(options) => ("bare", bare::run(&options)),
         Task::Tidy => ("tidy", tidy::run()),
         Task::Docs => ("docs", docs::run()),
         Task::Fuzz(options) => ("fuzz", fuzz::run(options)),

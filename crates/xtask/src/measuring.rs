@@ -8,7 +8,9 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use toml::{Table, Value};
 
-use crate::junit::Report;
+use crate::failures::Failure;
+use crate::hermetic::Outcome;
+use crate::junit::{self, Report};
 use crate::tally::Tally;
 use crate::tools;
 use xtask::workspace;
@@ -69,8 +71,8 @@ impl Measuring {
         self.names.iter().flat_map(|name| ["--test", name]).collect()
     }
 
-    /// Runs them, names those that could not decide, and fails when one has failed.
-    pub(crate) fn run(&self, which: Which, tally: &mut Tally) -> Result<()> {
+    /// Runs them, and names those that could not decide.
+    pub(crate) fn run(&self, which: Which) -> Result<Outcome> {
         let tool = tools::ensure("cargo-nextest")?;
         let (undecided, junit) = (workspace::target().join("undecided"), workspace::root().join(JUNIT));
         for old in [&undecided, &junit] {
@@ -89,15 +91,12 @@ impl Measuring {
         for (name, reason) in &undecided {
             println!("undecided: {name}: {reason}");
         }
-        // Their whole output is above, and may be long.
-        for failure in &report.failures {
-            println!("failed: {failure}");
-        }
-        tally.add(counted);
-        if !status.success() || counted.failed > 0 {
+        let failures: Vec<Failure> = report.failures.iter().map(junit::Failed::failure).collect();
+        // Those of the harness itself, such as one that lists no tests.
+        if !status.success() && failures.is_empty() {
             bail!("cargo nextest ended with {status}");
         }
-        Ok(())
+        Ok(Outcome { tally: counted, failures })
     }
 }
 

@@ -122,7 +122,8 @@ pub fn ensure(tools: &[Tool]) -> Result<()> {
 
 /// Full path of a program; the sbin folders count even when PATH leaves them out.
 pub fn find(program: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
+    // Without the variable programs are looked for there (execvp(3)).
+    let path = std::env::var_os("PATH").unwrap_or_else(|| "/bin:/usr/bin".into());
     let sbin = ["/usr/sbin", "/sbin"].map(PathBuf::from);
     std::env::split_paths(&path).chain(sbin).map(|folder| folder.join(program)).find(|file| file.is_file())
 }

@@ -1,10 +1,6 @@
 //! Counts of tests, read from what libtest prints.
 
 use std::fmt;
-use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
-
-use anyhow::{Context, Result};
 
 /// Tests by their outcome.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -27,9 +23,10 @@ impl Tally {
         format!("{self}, {} skipped", self.skipped)
     }
 
-    /// Adds a line such as `test result: ok. 3 passed; 0 failed; 1 ignored; ...`; other lines count nothing.
-    fn add_line(&mut self, line: &str) {
-        let Some((_, counts)) = line.split_once("test result:") else { return };
+    /// Adds a line such as `test result: ok. 3 passed; 0 failed; 1 ignored; ...`; other lines count nothing. Returns true for
+    /// such a line.
+    pub(crate) fn add_line(&mut self, line: &str) -> bool {
+        let Some((_, counts)) = line.split_once("test result:") else { return false };
         let words: Vec<&str> = counts.split_whitespace().collect();
         for pair in words.windows(2) {
             let Ok(count) = pair[0].parse::<u64>() else { continue };
@@ -40,6 +37,7 @@ impl Tally {
                 _ => {}
             }
         }
+        true
     }
 }
 
@@ -49,26 +47,9 @@ impl fmt::Display for Tally {
     }
 }
 
-/// Sum over the result lines that each test binary prints, and whether the command succeeded.
-pub(crate) fn count_while_streaming(command: &mut Command) -> Result<(Tally, bool)> {
-    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().context("cannot start cargo test")?;
-    let output = child.stdout.take().context("cargo test has no standard output")?;
-    let mut tally = Tally::default();
-    for line in BufReader::new(output).split(b'\n') {
-        // Tests may print any bytes: nothing here may fail on them.
-        let line = line.context("reading the output of cargo test")?;
-        let line = String::from_utf8_lossy(&line);
-        println!("{line}");
-        tally.add_line(&line);
-    }
-    Ok((tally, child.wait()?.success()))
-}
-
 #[cfg(test)]
 mod tests {
-    use std::process::Command;
-
-    use super::{Tally, count_while_streaming};
+    use super::Tally;
 
     #[test]
     fn result_lines_are_summed_and_others_are_not() {
@@ -79,14 +60,5 @@ mod tests {
         assert_eq!(tally, Tally { passed: 13, failed: 3, skipped: 1 });
         assert_eq!(tally.to_string(), "13 passed, 3 failed");
         assert_eq!(tally.with_skipped(), "13 passed, 3 failed, 1 skipped");
-    }
-
-    #[test]
-    fn the_exit_status_is_kept_beside_the_count() {
-        let mut command = Command::new("sh");
-        command.args(["-c", "echo 'test result: FAILED. 1 passed; 2 failed; 0 ignored'; exit 101"]);
-        let (tally, success) = count_while_streaming(&mut command).unwrap();
-        assert_eq!(tally, Tally { passed: 1, failed: 2, skipped: 0 });
-        assert!(!success);
     }
 }

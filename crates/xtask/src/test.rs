@@ -1,65 +1,100 @@
 //! `cargo xtask test`: everything a change must pass, in the order of how soon it can fail.
 //!
 //! Without `--all`, what any developer's machine can do: the hermetic tests, whose outcome neither time nor user nor packages
-//! decide. With it also licences, fuzzing, and the measuring tests with real servers. No test is ever repeated.
+//! decide. With it also licences, fuzzing, the hermetic tests where nothing is installed, and the measuring tests with real
+//! servers. No test is ever repeated. What fails ends nothing: all that is wrong is said at once, at the end.
 
 use std::process::ExitCode;
 use std::thread::ScopedJoinHandle;
 use std::time::Instant;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow};
 
+use crate::failures::{Failure, Listed};
+use crate::hermetic::{self, Outcome, TestBinary};
 use crate::measuring::{self, Measuring, Which};
 use crate::release::FEATURES;
-use crate::tally::{self, Tally};
-use crate::{deny, fuzz, tidy};
+use crate::tally::Tally;
+use crate::{bare, deny, fuzz, tidy};
 use xtask::{packages, workspace};
 
 /// Time that `--all` fuzzes each target, beside tests.
 const FUZZ: fuzz::Length = fuzz::Length::of_seconds(20);
 
-/// Runs the steps up to the first that fails. The last line counts the tests; a step that fails counts as one.
+/// Runs all steps. The last line counts the tests; a step without tests that fails counts as one.
 pub(crate) fn run(all: bool) -> ExitCode {
-    let mut tally = Tally::default();
-    let outcome = formal_checks().and_then(|()| {
-        if all {
-            return everything(&mut tally);
-        }
-        static_checks(&[])?;
-        hermetic_tests(&mut tally)
-    });
-    if let Err(error) = &outcome {
-        // Before the closing line, which stands alone at the end.
-        eprintln!("xtask test: {error:#}");
-        tally.failed = tally.failed.max(1);
+    let mut steps = Steps::default();
+    formal_checks(&mut steps);
+    if all {
+        everything(&mut steps);
+    } else {
+        static_checks(&mut steps, &[]);
+        hermetic_tests(&mut steps);
     }
-    println!("{}", if all { tally.with_skipped() } else { tally.to_string() });
-    if outcome.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    print!("{}", Listed(&steps.failures));
+    println!("{}", if all { steps.tally.with_skipped() } else { steps.tally.to_string() });
+    if steps.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// With what `--all` adds: it downloads tools, and installs packages. These, and the fuzz targets, get what other steps leave of
-/// the CPUs.
-fn everything(tally: &mut Tally) -> Result<()> {
-    let measuring = Measuring::read()?;
+/// What came of the steps so far.
+#[derive(Debug, Default)]
+struct Steps {
+    tally: Tally,
+    failures: Vec<Failure>,
+}
+
+impl Steps {
+    /// A step without tests of its own; `command` runs it alone.
+    fn step(&mut self, name: &str, command: &str, task: impl FnOnce() -> Result<()>) {
+        self.tests(name, command, || task().map(|()| Outcome::default()));
+    }
+
+    /// A step that runs tests; `command` runs it alone.
+    fn tests(&mut self, name: &str, command: &str, task: impl FnOnce() -> Result<Outcome>) {
+        println!("==== {name}");
+        let begin = Instant::now();
+        let outcome = task().unwrap_or_else(|error| {
+            eprintln!("xtask test: step `{name}` failed: {error:#}");
+            Outcome {
+                tally: Tally { failed: 1, ..Tally::default() },
+                failures: vec![Failure::new(format!("step `{name}`: {error:#}"), command)],
+            }
+        });
+        println!("     {name}: {} s", begin.elapsed().as_secs());
+        self.tally.add(outcome.tally);
+        self.failures.extend(outcome.failures);
+    }
+}
+
+/// With what `--all` adds: it downloads tools, and installs packages. These, the bare tree and the fuzz targets get what other
+/// steps leave of the CPUs.
+fn everything(steps: &mut Steps) {
     std::thread::scope(|scope| {
-        let packages = scope.spawn(|| packages::ensure(packages::FOR_TESTS));
+        let bare_tree = scope.spawn(bare::prepare);
         let targets = scope.spawn(|| fuzz::build_aside(FUZZ));
-        static_checks(&FEATURES)?;
-        step("licences, bans, sources, advisories", deny::run)?;
-        hermetic_tests(tally)?;
-        step("packages", || joined(packages))?;
-        // Each of these whatever came of the others: all that is wrong is told at once.
-        let mut measured = Tally::default();
+        static_checks(steps, &FEATURES);
+        steps.step("licences, bans, sources, advisories", "cargo xtask supply-chain", deny::run);
+        let binaries = hermetic_tests(steps);
+        steps.tests("hermetic tests where nothing is installed", "cargo xtask bare --repeat 3", || {
+            joined(bare_tree).and_then(|bare_tree| bare::on_each_machine(&bare_tree, &binaries))
+        });
+        steps.step("packages", "cargo xtask test --all", || packages::ensure(packages::FOR_TESTS));
         let fuzzing = scope.spawn(|| joined(targets).and_then(|()| fuzz::fuzzed_aside(FUZZ)));
-        let beside = step("measuring tests beside others", || measuring.run(Which::BesideOthers, &mut measured));
-        let fuzzed = step("the rest of fuzzing", || joined(fuzzing)?.tell());
-        let rest = step("other measuring tests", || measuring.run(Which::Undisturbed, &mut measured));
+        let mut measured = Tally::default();
+        let mut measure = |steps: &mut Steps, name: &str, which: Which| {
+            steps.tests(name, "cargo xtask test --all", || {
+                let outcome = Measuring::read()?.run(which)?;
+                measured.add(outcome.tally);
+                Ok(outcome)
+            });
+        };
+        measure(steps, "measuring tests beside others", Which::BesideOthers);
+        steps.step("the rest of fuzzing", "cargo xtask fuzz", || joined(fuzzing)?.tell());
+        measure(steps, "other measuring tests", Which::Undisturbed);
         if let Some(warning) = measuring::warning(measured) {
             println!("{warning}");
         }
-        tally.add(measured);
-        beside.and(fuzzed).and(rest)
-    })
+    });
 }
 
 /// What a thread has made.
@@ -68,51 +103,63 @@ fn joined<T>(thread: ScopedJoinHandle<'_, Result<T>>) -> Result<T> {
 }
 
 /// What is seen in the text.
-fn formal_checks() -> Result<()> {
-    step("fmt", || workspace::run(&mut workspace::cargo(&["fmt", "--all", "--check"])))?;
-    step("tidy", tidy::run)
+fn formal_checks(steps: &mut Steps) {
+    let fmt = ["fmt", "--all", "--check"];
+    steps.step("fmt", "cargo fmt --all", || workspace::run(&mut workspace::cargo(&fmt)));
+    steps.step("tidy", "cargo xtask tidy", tidy::run);
 }
 
 /// What the compiler sees without running anything. The features of a release are seen by `--all`: their crates take a while.
-fn static_checks(features: &[&str]) -> Result<()> {
-    let measuring = Measuring::read()?;
-    step("clippy", || {
-        clippy(&[&["--all-targets"], features].concat())?;
-        // `--all-targets` leaves out what a plain `cargo test` does.
-        clippy(&[&measuring.selection(), features].concat())
-    })?;
-    step("docs", || {
-        let arguments = ["doc", "--quiet", "--workspace", "--no-deps", "--document-private-items"];
-        workspace::run(workspace::cargo(&arguments).args(features).env("RUSTDOCFLAGS", "-D warnings"))
-    })
+fn static_checks(steps: &mut Steps, features: &[&str]) {
+    let lint = |steps: &mut Steps, name: &str, targets: &[&str]| {
+        let arguments = [&["clippy", "--workspace"], targets, features, &["--", "-D", "warnings"]].concat();
+        let command = format!("cargo {}", arguments.join(" "));
+        steps.step(name, &command, || workspace::run(workspace::cargo(&["clippy", "--quiet"]).args(&arguments[1..])));
+    };
+    lint(steps, "clippy", &["--all-targets"]);
+    // `--all-targets` leaves out what a plain `cargo test` does.
+    match Measuring::read() {
+        Ok(measuring) => lint(steps, "clippy of the measuring tests", &measuring.selection()),
+        Err(error) => steps.step("clippy of the measuring tests", "cargo xtask tidy", || Err(error)),
+    }
+    let arguments = [&["doc", "--quiet", "--workspace", "--no-deps", "--document-private-items"], features].concat();
+    let command = format!("RUSTDOCFLAGS='-D warnings' cargo {}", arguments.join(" "));
+    steps.step("docs", &command, || workspace::run(workspace::cargo(&arguments).env("RUSTDOCFLAGS", "-D warnings")));
 }
 
-/// Tests that need nothing but the toolchain.
-fn hermetic_tests(tally: &mut Tally) -> Result<()> {
-    step("hermetic tests", || {
-        let mut command = workspace::cargo(&["test", "--workspace", "--no-fail-fast"]);
-        // A text that differs from its snapshot fails, and nothing is written.
-        command.env("INSTA_UPDATE", "no");
-        let (counted, success) = tally::count_while_streaming(&mut command)?;
-        let ran = counted.passed > 0;
-        tally.add(counted);
-        match success && tally.failed == 0 {
-            true if ran => Ok(()),
-            true => bail!("no test ran"),
-            false => bail!("cargo test did not succeed"),
+/// Tests that need nothing but the toolchain. Returns their binaries, which are none where they cannot be built.
+fn hermetic_tests(steps: &mut Steps) -> Vec<TestBinary> {
+    let mut binaries = Vec::new();
+    steps.step("build of the hermetic tests", "cargo test --workspace --no-run", || {
+        binaries = hermetic::build()?;
+        Ok(())
+    });
+    steps.tests("hermetic tests", "cargo test --workspace", || {
+        let mut all = hermetic::run_examples()?;
+        for binary in &binaries {
+            all.add(binary.run().with_context(|| binary.selection.clone())?);
         }
-    })
+        Ok(all)
+    });
+    binaries
 }
 
-fn clippy(targets: &[&str]) -> Result<()> {
-    let arguments = [&["clippy", "--quiet", "--workspace"], targets, &["--", "-D", "warnings"]].concat();
-    workspace::run(&mut workspace::cargo(&arguments))
-}
+#[cfg(test)]
+mod tests {
+    use super::{Failure, Outcome, Steps, Tally};
+    use anyhow::bail;
 
-fn step(name: &str, task: impl FnOnce() -> Result<()>) -> Result<()> {
-    println!("==== {name}");
-    let begin = Instant::now();
-    let outcome = task().with_context(|| format!("step `{name}` failed"));
-    println!("     {name}: {} s", begin.elapsed().as_secs());
-    outcome
+    /// The first step that failed ended all: whoever mended it met the next one ten minutes later.
+    #[test]
+    fn a_step_that_fails_ends_nothing_and_is_told_with_its_command() {
+        let mut steps = Steps::default();
+        steps.step("fmt", "cargo fmt --all", || bail!("two files"));
+        let failure = Failure::new("-p a --lib b", "cargo test -p a --lib -- --exact 'b'");
+        let tally = Tally { passed: 4, failed: 1, skipped: 0 };
+        steps.tests("tests", "cargo test", || Ok(Outcome { tally, failures: vec![failure.clone()] }));
+        steps.step("docs", "cargo doc", || Ok(()));
+        assert_eq!(steps.tally, Tally { passed: 4, failed: 2, skipped: 0 });
+        assert_eq!(steps.failures[0], Failure::new("step `fmt`: two files", "cargo fmt --all"));
+        assert_eq!(steps.failures[1..], [failure]);
+    }
 }

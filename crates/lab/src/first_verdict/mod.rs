@@ -12,6 +12,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::containers::Podman;
 use tree::Tree;
+use xtask::debian;
 use xtask::packages::{self, Tool};
 use xtask::workspace::{self, printed};
 
@@ -21,12 +22,8 @@ const FIRST_VERDICT_MAX: Duration = Duration::from_secs(90);
 const WITH_VERDICT: [i32; 2] = [0, 4];
 const VERDICTS: [&str; 3] = ["VALID", "BOUND", "INVALID"];
 
-const TOOLS: &[Tool] = &[
-    Tool::new("debootstrap", &["debootstrap"]),
-    Tool::new("unshare", &["util-linux"]),
-    Tool::new("podman", &["podman"]),
-    Tool::new("runc", &["runc"]),
-];
+const TOOLS: &[Tool] =
+    &[Tool::new("unshare", &["util-linux"]), Tool::new("podman", &["podman"]), Tool::new("runc", &["runc"])];
 
 /// What has to be installed beside the manual pages.
 const FILES: [&str; 7] = [
@@ -44,7 +41,7 @@ const FILES: [&str; 7] = [
 #[derive(Clone, Debug, clap::Args)]
 pub struct Options {
     /// Debian release of the tree
-    #[arg(long, value_name = "NAME", default_value = "bookworm")]
+    #[arg(long, value_name = "NAME", default_value = debian::SUITE)]
     suite: String,
 }
 

@@ -1,13 +1,13 @@
-//! A bare Debian tree of debootstrap(8), and commands that run in it as on a machine of its own.
+//! A copy of a bare Debian tree, and commands that run in it as on a machine of its own.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::PathBuf;
+use std::process::Command;
 
 use anyhow::{Context, Result};
 use tempfile::TempDir;
 
-use xtask::workspace;
+use xtask::{debian, workspace};
 
 /// `/proc` and `/sys` are there as on every machine, in a mount namespace that ends with the command.
 const INSIDE: &str = "mount --rbind /proc \"$0/proc\" && mount --rbind /sys \"$0/sys\" && exec chroot \"$0\" \"$@\"";
@@ -20,9 +20,9 @@ pub(super) struct Tree {
 impl Tree {
     /// A copy of the tree of a release, which is made the first time.
     pub(super) fn new(suite: &str) -> Result<Self> {
+        let bare = debian::tree(suite, &[])?;
         let folder = workspace::target().join("first-verdict");
         fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
-        let bare = bare(&folder, suite)?;
         let tree = Self { folder: tempfile::tempdir_in(&folder).context("a folder for the tree")? };
         workspace::run(Command::new("cp").arg("--archive").args([bare, tree.root()]))?;
         Ok(tree)
@@ -39,19 +39,4 @@ impl Tree {
         command.env_clear().env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").env("HOME", "/root");
         command
     }
-}
-
-/// The tree that is copied.
-fn bare(folder: &Path, suite: &str) -> Result<PathBuf> {
-    let bare = folder.join(suite);
-    if !bare.is_dir() {
-        // Under its name only when it is complete.
-        let work = tempfile::tempdir_in(folder).context("a folder for debootstrap")?;
-        println!("     debootstrap {suite}");
-        let root = work.path().join("root");
-        let mut debootstrap = Command::new("debootstrap");
-        workspace::run(debootstrap.args(["--variant=minbase", suite]).arg(&root).stdout(Stdio::null()))?;
-        fs::rename(root, &bare).with_context(|| format!("making {}", bare.display()))?;
-    }
-    Ok(bare)
 }

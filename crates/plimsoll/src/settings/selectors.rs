@@ -118,7 +118,8 @@ mod tests {
         assert_eq!(target("t", "http://127.0.0.1:1/x?y").ok(), Some(behind("127.0.0.1:1")));
         assert_eq!(target("t", "127.0.0.1:1").ok(), Some(behind("127.0.0.1:1")));
         assert_eq!(target("t", "https://[::1]/").ok(), Some(behind("[::1]:443")));
-        assert!(matches!(target("t", "localhost:1").ok(), Some(ProcessSelector::Behind(Address::Tcp(_)))));
+        // Its address is the machine's matter: one without /etc/hosts knows none.
+        assert!(is_host_and_port("localhost:1") && !is_host_and_port("pid:81") && !is_host_and_port("127.0.0.1:1"));
         assert_eq!(target("t", "pid:81").ok(), Some(ProcessSelector::Process(81)));
         assert_eq!(target("t", "kworker/0:1").ok(), Some(ProcessSelector::Name("kworker/0:1".into())));
     }

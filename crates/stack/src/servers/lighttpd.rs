@@ -5,7 +5,6 @@ use crate::error::StackError;
 use crate::extra::{Extra, Takes};
 use crate::layout::{Layout, Process};
 use crate::place::Place;
-use crate::programs;
 use crate::settings::SPECIAL;
 use crate::settings::{descriptors, wrong};
 use crate::spec::Spec;
@@ -79,7 +78,7 @@ fn configuration(spec: &Spec, place: &Place) -> Result<String, StackError> {
          index-file.names = (\"index.html\")\n\
          mimetype.assign = ({types}\"\" => \"application/octet-stream\")\n\
          {parts}",
-        modules = modules(spec)?,
+        modules = modules(spec, place)?,
         address = settings.address,
         port = place.ports[0],
         backlog = settings.backlog,
@@ -123,7 +122,7 @@ fn parts(spec: &Spec, place: &Place) -> String {
     text
 }
 
-fn modules(spec: &Spec) -> Result<String, StackError> {
+fn modules(spec: &Spec, place: &Place) -> Result<String, StackError> {
     let settings = &spec.settings;
     let all = [
         (settings.access_log, "mod_accesslog", "lighttpd"),
@@ -133,7 +132,7 @@ fn modules(spec: &Spec) -> Result<String, StackError> {
     ];
     let wanted = all.into_iter().filter(|(wanted, ..)| *wanted);
     let quoted = wanted.map(|(_, name, package)| {
-        programs::file(format!("{}/{name}.so", spec.extras.text("modules")).into(), package)?;
+        place.file(format!("{}/{name}.so", spec.extras.text("modules")).into(), package)?;
         Ok(format!("\"{name}\""))
     });
     Ok(quoted.collect::<Result<Vec<_>, StackError>>()?.join(", "))

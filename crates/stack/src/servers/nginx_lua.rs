@@ -6,7 +6,6 @@ use crate::error::StackError;
 use crate::extra::{Extra, Takes};
 use crate::layout::{Endpoint, Layout, Ready, Stop};
 use crate::place::Place;
-use crate::programs;
 use crate::spec::Spec;
 
 pub(super) const NGINX_LUA: Server = Server {
@@ -34,7 +33,7 @@ fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
     let process = nginx::process(place)?;
     let folder = spec.extras.text("modules");
     let main = ["ndk_http_module", "ngx_http_lua_module"].into_iter().map(|name| {
-        let path = programs::file(format!("{folder}/{name}.so").into(), "libnginx-mod-http-lua")?;
+        let path = place.file(format!("{folder}/{name}.so").into(), "libnginx-mod-http-lua")?;
         Ok(format!("load_module {};\n", quoted(&path)?))
     });
     let (main, http) = (main.collect::<Result<String, StackError>>()?, http(place));

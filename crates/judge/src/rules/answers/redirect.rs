@@ -37,21 +37,39 @@ fn check(evidence: &Evidence) -> Outcome {
     };
     let share = total as f64 / evidence.cohort.completed as f64;
     let statuses: Vec<_> = redirects.iter().map(|(status, _)| status.to_string()).collect();
-    let who = if total == evidence.cohort.completed {
-        format!("all {} responses were redirects", count(total))
+    let all = evidence.cohort.completed;
+    let pages = all.saturating_sub(total);
+    let statuses = list(&statuses);
+    let destination = destination(evidence);
+    let leads = match destination {
+        Some((first, last)) if first == last => format!(" to {first}"),
+        Some((first, last)) => format!(" to {first}, which ends at {last}"),
+        None => String::new(),
+    };
+    let message = if pages == 0 {
+        format!("all {} responses were redirects (status {statuses}){leads}: no page was measured", count(total))
     } else {
-        format!("{} of the responses were redirects ({})", percent(share), count(total))
+        format!(
+            "{} of {} responses were redirects ({}, status {statuses}){leads}: a redirect was measured in place of a page",
+            count(total),
+            count(all),
+            percent(share)
+        )
     };
-    let (leads, remedy) = match destination(evidence) {
-        Some((first, last)) => {
-            let way = if first == last { format!(" to {first}") } else { format!(" to {first}, which ends at {last}") };
-            (way, format!("measure {last} instead, or declare the redirect: --expect status={status}"))
+    let declare = format!("declare the redirect: --expect status={status}");
+    let remedy = match destination {
+        // The others got a page, so that the URL of a single request is right.
+        _ if pages > 0 && evidence.plan.requests.len() > 1 => {
+            format!("replace those requests of the list that are redirected by where they lead, or {declare}")
         }
-        None => {
-            (String::new(), format!("measure the redirect's target, or declare the redirect: --expect status={status}"))
-        }
+        _ if pages > 0 => format!(
+            "find out whom the server redirects (by cookie, session, address or load), and send what it does not: the \
+             other {} responses were no redirects",
+            count(pages)
+        ),
+        Some((_, last)) => format!("measure {last} instead, or {declare}"),
+        None => format!("measure the redirect's target, or {declare}"),
     };
-    let message = format!("{who} (status {}){leads}: no page was measured", list(&statuses));
     Outcome::fired(RULE.id, FindingState::Invalid, message, remedy, [("redirects", total as f64), ("share", share)])
 }
 
@@ -85,6 +103,25 @@ mod tests {
         );
         assert!(found.remedy.contains("measure https://example.org/home/ instead"), "{}", found.remedy);
         assert!(found.remedy.contains("--expect status=302"), "{}", found.remedy);
+    }
+
+    /// "10 % of the responses were redirects to /login: no page was measured", of 24,350 pages; "measure /login instead".
+    #[test]
+    fn pages_beside_redirects_are_counted_and_the_remedy_fits_them() {
+        let mut evidence = clean_run();
+        evidence.cohort.completed = 27_120;
+        evidence.answer(302, 2_770);
+        let mut seen = probe(302);
+        seen.fetches[0].location = Some("/login".into());
+        evidence.probe = Some(seen);
+        let found = finding(check(&evidence));
+        assert_eq!(
+            found.message,
+            "2,770 of 27,120 responses were redirects (10 %, status 302) to /login: a redirect was measured in place of a \
+             page"
+        );
+        assert!(found.remedy.contains("the other 24,350 responses were no redirects"), "{}", found.remedy);
+        assert!(!found.remedy.contains("measure /login instead"), "{}", found.remedy);
     }
 
     #[test]

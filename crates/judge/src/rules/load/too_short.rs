@@ -14,6 +14,8 @@ use stats::BATCHES_MIN;
 
 const INVALID_NS: u64 = 5 * NS_PER_S;
 const ADVISED_NS: u64 = 30 * NS_PER_S;
+/// Nobody measures one load longer for a quantile.
+const LONGEST_S: f64 = 3600.0;
 /// Responses that came one after the other, below which a number of requests says nothing: as few as batches of an interval.
 const ROUNDS_MIN: f64 = BATCHES_MIN as f64;
 /// Half of the interval, relative to the rate, from which on not even its first digit is known.
@@ -66,7 +68,7 @@ fn check(evidence: &Evidence) -> Outcome {
         rule: RULE.id.to_owned(),
         state,
         message,
-        remedy: remedy(evidence, time_s, withheld.last().map(|(name, ..)| *name)),
+        remedy: remedy(evidence, time_s, &withheld.iter().map(|(name, ..)| *name).collect::<Vec<_>>()),
         evidence: figures.into_iter().collect(),
     })
 }
@@ -148,7 +150,7 @@ fn check_sweep(sweep: &SweepEvidence) -> Outcome {
     }
     let slowest = without_p99.iter().min_by_key(|evidence| evidence.latency.response.n);
     let advised_by = slowest.copied().unwrap_or(&sweep.points[peak].evidence);
-    let remedy = remedy(advised_by, time_s, slowest.map(|_| "p99"));
+    let remedy = remedy(advised_by, time_s, slowest.map(|_| "p99").as_slice());
     let figures = [("measured_ns", measured_ns as f64), ("points_without_p99", without_p99.len() as f64)];
     Outcome::fired(RULE.id, state, parts.join("; "), remedy, figures)
 }
@@ -179,15 +181,26 @@ fn time_s(is_short: bool, little: Option<(&Evidence, u64)>) -> f64 {
     little.map_or(advised_s, |little| advised_s.max(times(little) * INVALID_NS as f64 / NS_PER_S as f64))
 }
 
-/// The length or number of requests that would do: for `time_s`, 0 if the time was long enough, and for `quantile`.
-fn remedy(evidence: &Evidence, time_s: f64, quantile: Option<&str>) -> String {
+/// The length or number of requests that would do: for `time_s`, 0 if the time was long enough, and for one of the `missing`
+/// quantiles, which are named from the least rare on: the first that this time does not show. A rarer one can wait until that
+/// is seen.
+fn remedy(evidence: &Evidence, time_s: f64, missing: &[&'static str]) -> String {
     let seconds = evidence.measured_ns as f64 / NS_PER_S as f64;
     let n = evidence.latency.response.n as f64;
     let per_s = if seconds > 0.0 { n / seconds } else { 0.0 };
-    let wanted = PRINTED.iter().find(|(name, ..)| Some(*name) == quantile);
-    let requests = wanted.map_or(0.0, |(_, _, q)| QUANTILE_TAIL_MIN / (1.0 - q)).round();
-    let quantile_s = if per_s > 0.0 { requests / per_s } else { 0.0 };
+    let needed = |quantile: &str| {
+        let wanted = PRINTED.iter().find(|(name, ..)| *name == quantile);
+        wanted.map_or(0.0, |(_, _, q)| QUANTILE_TAIL_MIN / (1.0 - q)).round()
+    };
+    let time_of = |requests: f64| if per_s > 0.0 { requests / per_s } else { 0.0 };
+    let is_unseen = |quantile: &&&'static str| time_of(needed(quantile)) > time_s;
+    let quantile = missing.iter().find(is_unseen).or(missing.last()).copied();
+    let requests = quantile.map_or(0.0, needed);
+    let quantile_s = time_of(requests);
     let share = f64::from(evidence.iterations.max(1));
+    if time_s.max(quantile_s) > LONGEST_S {
+        return beyond_an_hour(time_s, quantile, share);
+    }
     if let Stop::Count { .. } = evidence.plan.stop {
         let each = round_up((time_s * per_s).max(requests) / share);
         return format!("send more requests (-n {each}) or set a duration (-d 30s)");
@@ -197,7 +210,24 @@ fn remedy(evidence: &Evidence, time_s: f64, quantile: Option<&str>) -> String {
         Some(name) if quantile_s > time_s && time_s > 0 => {
             format!("measure longer: -d {time_s}s, or -d {quantile_s}s to see {name} too")
         }
+        Some(name) if quantile_s > time_s => format!("measure longer: -d {quantile_s}s shows {name}"),
         _ => format!("measure longer: -d {}s", time_s.max(quantile_s)),
+    }
+}
+
+/// Advice where the time that would do is no time that anybody measures.
+fn beyond_an_hour(time_s: f64, quantile: Option<&str>, share: f64) -> String {
+    let advised_s = if time_s > LONGEST_S { 0.0 } else { time_s };
+    match quantile {
+        _ if time_s > LONGEST_S => "measure in a quieter period".to_owned(),
+        Some(name) if advised_s > 0.0 => {
+            format!(
+                "measure longer: -d {:.0}s; at this rate {name} would take over an hour",
+                (advised_s / share).ceil()
+            )
+        }
+        Some(name) => format!("do without {name}: at this rate it would take over an hour"),
+        None => "measure longer".to_owned(),
     }
 }
 
@@ -232,7 +262,7 @@ mod tests {
         let tail = finding(check(&run(30, 9_000)));
         assert_eq!(tail.state, FindingState::Bound);
         assert_eq!(tail.message, "9,000 requests are too few for p99 and p99.9, not shown");
-        assert_eq!(tail.remedy, "measure longer: -d 334s");
+        assert_eq!(tail.remedy, "measure longer: -d 34s shows p99");
     }
 
     #[test]
@@ -273,7 +303,31 @@ mod tests {
             short.message,
             "only 10.0 s of the advised 30 s: rare events may be missing; p99 and p99.9 not shown"
         );
-        assert_eq!(short.remedy, "measure longer: -d 30s, or -d 334s to see p99.9 too");
+        assert_eq!(short.remedy, "measure longer: -d 30s, or -d 34s to see p99 too");
+    }
+
+    /// "-d 30s, or -d 1743s to see p99.9 too" was said of a page that lacked its p99.
+    #[test]
+    fn the_remedy_names_the_time_of_the_least_rare_quantile_that_is_missing() {
+        let remedy = |seconds: u64, n: u64| finding(check(&run(seconds, n))).remedy;
+        assert_eq!(remedy(8, 456), "measure longer: -d 30s, or -d 176s to see p99 too");
+        assert_eq!(remedy(30, 1_710), "measure longer: -d 176s shows p99");
+        assert_eq!(remedy(30, 456), "measure longer: -d 66s shows p90");
+        assert_eq!(remedy(30, 50_000), "measure longer: -d 60s shows p99.9");
+    }
+
+    /// "-d 133334s to see p99.9" was advice.
+    #[test]
+    fn no_time_over_an_hour_is_advised() {
+        let remedy = |evidence: &Evidence| finding(check(evidence)).remedy;
+        let p90 = "measure longer: -d 30s; at this rate p50 would take over an hour";
+        assert_eq!(remedy(&run(20, 1)), p90);
+        assert_eq!(remedy(&run(30, 40)), "measure longer: -d 150s shows p50");
+        assert_eq!(remedy(&run(3_000, 6_000)), "do without p99: at this rate it would take over an hour");
+        let mut counted = run(20, 1);
+        counted.plan.stop = Stop::Count { requests: 1 };
+        assert_eq!(remedy(&counted), p90);
+        assert_eq!(remedy(&undisturbed(1_000_000, 15)), "measure in a quieter period");
     }
 
     #[test]

@@ -12,6 +12,7 @@
 //! `p99_at_least_ns` (likewise `p50`, `p90`, `p99_9`, `max`), and `CL-03` a quantile of the response time that is only an
 //! upper bound as `p99_at_most_ns`.
 
+mod beside_limiter;
 mod capacity;
 pub mod check;
 mod comparison;
@@ -32,6 +33,7 @@ pub mod text;
 pub mod threshold;
 mod unobserved;
 
+pub use beside_limiter::beside_limiter;
 pub use capacity::{CapacityClaim, judge_capacity};
 pub use comparison::{
     ComparedLoad, ComparisonClaim, judge_comparison, responses_differ, verdict_in_comparison, verdict_in_experiment,
@@ -42,6 +44,7 @@ pub use facts::disturbed::is_disturbed;
 pub use facts::saturation::saturated;
 pub use fail_if::FailIf;
 pub use render::{RenderClaim, RenderRule, judge_render, render_example, render_rules};
+pub(crate) use rule::{About, BesideLimiter};
 pub use rule::{Check, Outcome, Rule, states_in};
 pub use self_test::{SelfTest, self_test};
 pub use sweep::{Carriers, judge_sweep};

@@ -36,6 +36,25 @@ pub enum Check {
     },
 }
 
+/// A rule whose finding stands beside the limiter: what bounds the goodput is said by the limiter alone, and the finding says
+/// what was seen.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BesideLimiter {
+    /// Id of the rule.
+    pub(crate) rule: &'static str,
+    /// What it is about.
+    pub(crate) about: About,
+}
+
+/// What a finding beside the limiter is about.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum About {
+    /// Something that these limiters name; its remedy gains nothing while another limit is in front of it.
+    Limits(&'static [&'static str]),
+    /// That nothing is at its limit, which is untrue where a limit is named.
+    NoLimit,
+}
+
 /// What a rule says about the evidence.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {

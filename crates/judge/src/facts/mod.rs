@@ -4,6 +4,7 @@
 //! master is on its own CPUs.
 
 pub(crate) mod bandwidth;
+pub(crate) mod closes;
 pub(crate) mod counted;
 pub(crate) mod curve;
 pub(crate) mod disturbed;

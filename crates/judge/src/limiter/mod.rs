@@ -87,10 +87,14 @@ fn limiter(input: &LimiterInput<'_>, verdict: &Verdict) -> Limiter {
         }
     }
     let faults = faults(verdict);
-    let mut limiter = match found {
+    let turned_away =
+        detectors::connections::turned_away(input).filter(|_| faults.iter().all(|rule| rule.starts_with("ER-")));
+    let mut limiter = match (turned_away, found) {
+        // A limit of the server, whatever that has made of its responses: ER-01 says so too.
+        (Some(signal), _) => named(input, signal, &utilisations),
         _ if !faults.is_empty() => none(NOT_A_SERVER_LIMIT, blamed(&faults)),
-        Some(signal) => named(input, signal, &utilisations),
-        None => match detectors::load::not_saturated(input, &utilisations) {
+        (None, Some(signal)) => named(input, signal, &utilisations),
+        (None, None) => match detectors::load::not_saturated(input, &utilisations) {
             Some(says) => none(NOT_SATURATED, says),
             None => none(UNKNOWN, detectors::load::unknown(input, &utilisations)),
         },

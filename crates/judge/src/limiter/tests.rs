@@ -505,6 +505,27 @@ fn faults_of_client_or_answers_stop_the_search() {
     assert!(wrong.says.contains("ER-01"), "{}", wrong.says);
 }
 
+/// An nginx that was out of worker_connections closed 86 % of the connections: "not-a-server-limit" stood beside the advice to
+/// raise its limit.
+#[test]
+fn connections_that_are_closed_before_they_serve_anything_are_a_limit_of_the_server() {
+    let mut evidence = run();
+    (evidence.cohort.planned, evidence.cohort.completed, evidence.cohort.good) = (30_000, 4_200, 4_200);
+    evidence.cohort.failures.insert("first_byte.closed".to_owned(), 25_800);
+    (evidence.flow.completed, evidence.flow.good, evidence.flow.failed) = (4_200, 4_200, 25_800);
+    evidence.flow.opened = 25_800;
+    let found = of(&evidence);
+    assert_eq!((found.name.as_str(), found.resource.as_str()), ("connection-limited", "connections of the server"));
+    assert!(found.says.contains("most of the 25,800 connections that were opened were closed"), "{}", found.says);
+    assert!(found.confidence < Confidence::High, "it is inferred");
+    let verdict = judge_run(&evidence);
+    let errors = verdict.findings.iter().find(|finding| finding.rule == "ER-01").expect("most failed");
+    assert!(errors.remedy.contains("raise its limit of connections"), "{errors:?}");
+    // A client that made the result is no server's limit.
+    evidence.threads[0].busy_max = 0.97;
+    assert_eq!(of(&evidence).name, NOT_A_SERVER_LIMIT);
+}
+
 #[test]
 fn what_was_not_seen_is_unchecked() {
     let mut evidence = run();

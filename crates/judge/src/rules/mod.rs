@@ -14,7 +14,7 @@ mod physics;
 mod profile;
 pub(crate) mod server;
 
-use crate::Rule;
+use crate::{BesideLimiter, Rule};
 
 /// Every rule, in the order in which findings of the same weight are told.
 pub(crate) static CATALOGUE: [Rule; 82] = [
@@ -100,4 +100,14 @@ pub(crate) static CATALOGUE: [Rule; 82] = [
     environment::burst::RULE,
     environment::drift::SETTINGS,
     environment::drift::PROGRAMS,
+];
+
+/// The rules about what may bound the goodput, which stand beside the limiter.
+pub(crate) const BESIDE_LIMITER: [BesideLimiter; 6] = [
+    curve::no_limiter::BESIDE,
+    network::one_queue::BESIDE,
+    server::pool_full::BESIDE,
+    server::nginx_drops::BESIDE,
+    server::quota::BESIDE,
+    server::disk::BESIDE,
 ];

@@ -166,6 +166,8 @@ pub(crate) fn capacity_record(facts: &Facts, trials: &[Trial]) -> Result<Capacit
     let spent_ns = result.spent_ns;
     // Found as in a sweep over rates.
     let sweep = SweepEvidence { points, limit: settings.to_per_s, over_rate: true };
+    let limiter = limiter_of_sweep(&sweep, &facts.begun.limits);
+    let verdict = judge::beside_limiter(verdict, limiter.as_ref());
     let record = CapacityRecord {
         format: FORMAT_CAPACITY.into(),
         verdict,
@@ -177,7 +179,7 @@ pub(crate) fn capacity_record(facts: &Facts, trials: &[Trial]) -> Result<Capacit
         search: settings,
         pilot_per_s,
         spent_ns,
-        limiter: limiter_of_sweep(&sweep, &facts.begun.limits),
+        limiter,
         environment: facts.environment(),
         started: facts.begun.started.clone(),
         interrupted: facts.interrupted,

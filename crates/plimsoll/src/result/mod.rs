@@ -163,6 +163,7 @@ pub(crate) fn run_record(facts: &Facts, builder: &EvidenceBuilder) -> RunRecord 
     let evidence = Evidence { profile: facts.profiled.clone(), ..facts.evidence(builder) };
     let verdict = judge::judge_run(&evidence);
     let limiter = facts.confirmed(limiter_of_run(&evidence, &verdict, &facts.begun.limits));
+    let verdict = judge::beside_limiter(verdict, Some(&limiter));
     let is_wanted = matches!(facts.begun.measurement, Measurement::Run { wants_limiter: true, .. });
     let (environment, started) = (facts.environment(), facts.begun.started.clone());
     let record = RunRecord {

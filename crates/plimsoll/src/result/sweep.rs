@@ -57,12 +57,13 @@ pub(crate) fn sweep_record(facts: &Facts, points: &[Point]) -> SweepRecord {
     let shape = if saturated { curve_shape(&repeats, over_rate) } else { CurveShape::default() };
     let peak = report::record::peak(&curve).map(|peak| with_interval(peak, &repeats));
     let limiter = limiter_of_sweep(&evidence, &facts.begun.limits).map(|limiter| facts.confirmed(limiter));
+    let verdict = judge::beside_limiter(judge::judge_sweep(&evidence), limiter.as_ref());
     let record = SweepRecord {
         thresholds: Vec::new(),
         rests_on: rests_on(&evidence, limiter.as_ref()),
         format: FORMAT_SWEEP.into(),
         arm,
-        verdict: judge::judge_sweep(&evidence),
+        verdict,
         over: if over_rate { "rate" } else { "connections" }.into(),
         capacity: peak.map(|peak| Capacity {
             value: peak.goodput_per_s,

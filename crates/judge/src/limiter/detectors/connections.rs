@@ -2,6 +2,7 @@
 
 use super::{Change, Detection, Signal, figures};
 use crate::facts::OCCUPIED;
+use crate::facts::closes::Closes;
 use crate::limiter::input::LimiterInput;
 use crate::limiter::laws;
 use crate::limiter::pools::pools;
@@ -33,6 +34,30 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
         resource: what,
         queue: true,
         evidence: figures([("turned_away_or_used", figure)]),
+        ..Signal::default()
+    })
+}
+
+/// The limit behind new connections that are closed before they have served anything; none if the server does not do that.
+pub(in crate::limiter) fn turned_away(input: &LimiterInput<'_>) -> Option<Signal> {
+    if Closes::of(input.evidence) != Some(Closes::AtOnce) {
+        return None;
+    }
+    let counted = dropped(input).map(|(what, n)| (what, format!("{} connections were refused", count(n as u64))));
+    let is_inferred = counted.is_none();
+    let (resource, says) = counted.unwrap_or_else(|| {
+        let opened = count(input.evidence.flow.opened);
+        let says =
+            format!("most of the {opened} connections that were opened were closed before they served a request");
+        ("connections of the server".to_owned(), says)
+    });
+    Some(Signal {
+        name: "connection-limited",
+        says: format!("{resource}: {says}"),
+        resource,
+        queue: true,
+        evidence: figures([("opened", input.evidence.flow.opened as f64)]),
+        is_inferred,
         ..Signal::default()
     })
 }

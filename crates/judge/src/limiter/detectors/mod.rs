@@ -2,7 +2,7 @@
 
 mod backlog;
 mod concurrency;
-mod connections;
+pub(super) mod connections;
 mod cpu;
 mod disk;
 mod interpreter;

@@ -6,7 +6,7 @@ use crate::facts::observed;
 use crate::facts::saturation::{peak_index, saturated};
 use crate::limiter;
 use crate::sweep::place;
-use crate::{Check, Outcome, Rule};
+use crate::{About, BesideLimiter, Check, Outcome, Rule};
 use model::human::percent;
 use model::{Evidence, FindingState, LimiterContext, SweepEvidence};
 use stats::fit_pool;
@@ -23,10 +23,12 @@ pub(crate) const RULE: Rule = Rule {
     title: "no saturated resource",
     detects: "curve that flattens although no monitored resource is busy",
     threshold: "no resource at the peak >= 0.7 used, no queue (Gregg: why not double?): warning; note if the curve \
-                fits a fixed number of workers to within 10 %",
+                fits a fixed number of workers to within 10 %; silent where a limiter is named",
     data: "saturated sweep; CPUs, threads, pools and queues of the server at its peak",
     check: Check::Sweep(check),
 };
+
+pub(crate) const BESIDE: BesideLimiter = BesideLimiter { rule: RULE.id, about: About::NoLimit };
 
 fn check(sweep: &SweepEvidence) -> Outcome {
     let (Some(peak), true) = (peak_index(&sweep.points), saturated(sweep)) else {

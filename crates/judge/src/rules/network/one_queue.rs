@@ -1,6 +1,6 @@
 //! NE-11: one CPU that handles all network interrupts.
 
-use crate::{Check, Outcome, Rule};
+use crate::{About, BesideLimiter, Check, Outcome, Rule};
 use model::human::percent;
 use model::{Evidence, FindingState};
 
@@ -15,6 +15,8 @@ pub(crate) const RULE: Rule = Rule {
     data: "time shares of each CPU of this machine",
     check: Check::Run(check),
 };
+
+pub(crate) const BESIDE: BesideLimiter = BesideLimiter { rule: RULE.id, about: About::Limits(&["network-limited"]) };
 
 fn check(evidence: &Evidence) -> Outcome {
     let Some(machine) = evidence.observed.as_ref().and_then(|seen| seen.machine.as_ref()) else {
@@ -32,7 +34,7 @@ fn check(evidence: &Evidence) -> Outcome {
         return Outcome::Pass;
     }
     let message = format!(
-        "CPU {cpu} spent {} of its time in interrupts, no other more than {}: a single receive queue limits this load",
+        "CPU {cpu} spent {} of its time in interrupts, no other more than {}: all packets come through one receive queue",
         percent(most),
         percent(second)
     );

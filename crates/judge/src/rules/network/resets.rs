@@ -1,5 +1,6 @@
 //! NE-08: connections that were reset.
 
+use crate::facts::closes::Closes;
 use crate::facts::failures_named;
 use crate::facts::kernel::{foreign_connections, is_tcp, share, tcp, whose};
 use crate::{Check, Outcome, Rule};
@@ -10,6 +11,8 @@ const WARNING_SHARE: f64 = 0.00001;
 const INVALID_SHARE: f64 = 0.001;
 /// Fewer are those of any machine where programs come and go.
 const COUNT_MIN: u64 = 10;
+
+const REMEDY: &str = "check the server's log, and its limits of connections, memory (net.ipv4.tcp_mem) and time";
 
 pub(crate) const RULE: Rule = Rule {
     id: "NE-08",
@@ -52,7 +55,8 @@ fn check(evidence: &Evidence) -> Outcome {
         percent(share),
         whose(evidence)
     );
-    let remedy = "check the server's log, and its limits of connections, memory (net.ipv4.tcp_mem) and time".to_owned();
+    // The same as of the failures (ER-01), where it is known how they end.
+    let remedy = Closes::of(evidence).map_or_else(|| REMEDY.to_owned(), Closes::remedy);
     let figures =
         [("resets", resets as f64), ("given_up", given_up as f64), ("connections", all as f64), ("met", met as f64)];
     Outcome::fired(RULE.id, state, message, remedy, figures)
@@ -62,7 +66,7 @@ fn check(evidence: &Evidence) -> Outcome {
 mod tests {
     use super::*;
     use crate::examples;
-    use crate::testing::{clean_run, finding, set_counter, state};
+    use crate::testing::{Mutate, clean_run, finding, set_counter, state};
 
     /// h2o: "86,072 of 120,550 connections were reset", of a load that had opened 256.
     #[test]
@@ -74,6 +78,23 @@ mod tests {
         assert_eq!(check(&evidence), Outcome::Pass);
         set_counter(&mut evidence, "tcp", "ActiveOpens", 0);
         assert!(finding(check(&evidence)).message.starts_with("256 of 256 connections"), "no more than there were");
+    }
+
+    /// ER-01 said that connections end behind responses, and this rule that they are too many.
+    #[test]
+    fn what_resets_connections_is_told_as_with_the_failures() {
+        let mut evidence = clean_run();
+        evidence.fail("first_byte.reset", 9_000);
+        evidence.flow.opened = 9_910;
+        set_counter(&mut evidence, "tcp", "EstabResets", 9_000);
+        let verdict = crate::judge_run(&evidence);
+        let remedies: Vec<_> = ["ER-01", "NE-08"]
+            .iter()
+            .filter_map(|rule| verdict.findings.iter().find(|finding| finding.rule == **rule))
+            .map(|finding| finding.remedy.as_str())
+            .collect();
+        assert!(remedies.len() == 2 && remedies[0] == remedies[1], "{remedies:?}");
+        assert!(remedies[0].contains("after 100 responses on average"), "{remedies:?}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! SV-09: processes that wait for a disk.
 
 use crate::facts::kernel::{ELSEWHERE, counter, is_server_seen, share_of_time};
-use crate::{Check, Outcome, Rule};
+use crate::{About, BesideLimiter, Check, Outcome, Rule};
 use model::human::percent;
 use model::{Evidence, FindingState};
 
@@ -16,6 +16,8 @@ pub(crate) const RULE: Rule = Rule {
     check: Check::Run(check),
 };
 
+pub(crate) const BESIDE: BesideLimiter = BesideLimiter { rule: RULE.id, about: About::Limits(&["disk-limited"]) };
+
 fn check(evidence: &Evidence) -> Outcome {
     if !is_server_seen(evidence) {
         return Outcome::Unchecked(ELSEWHERE);
@@ -27,11 +29,7 @@ fn check(evidence: &Evidence) -> Outcome {
     if share <= WARNING_SHARE {
         return Outcome::Pass;
     }
-    let message = format!(
-        "for {} of the time some process waited for a disk{}: the disk may limit rate and tail latency",
-        percent(share),
-        busiest(evidence)
-    );
+    let message = format!("for {} of the time some process waited for a disk{}", percent(share), busiest(evidence));
     let remedy = "find the writer (access log, database, other program) and measure without it".to_owned();
     Outcome::fired(RULE.id, FindingState::Warning, message, remedy, [("waiting_share", share)])
 }

@@ -1,7 +1,7 @@
 //! SV-02: connections dropped by nginx.
 
 use crate::facts::kernel::{growth, pages};
-use crate::{Check, Outcome, Rule};
+use crate::{About, BesideLimiter, Check, Outcome, Rule};
 use model::human::count;
 use model::{Evidence, FindingState};
 
@@ -13,6 +13,8 @@ pub(crate) const RULE: Rule = Rule {
     data: "nginx's stub_status page",
     check: Check::Run(check),
 };
+
+pub(crate) const BESIDE: BesideLimiter = BesideLimiter { rule: RULE.id, about: About::Limits(&["connection-limited"]) };
 
 fn check(evidence: &Evidence) -> Outcome {
     let known =
@@ -27,7 +29,7 @@ fn check(evidence: &Evidence) -> Outcome {
     }
     let connections = evidence.plan.load.connections();
     let message =
-        format!("nginx dropped {} accepted connections: worker_connections limits this load", count(dropped as u64));
+        format!("nginx dropped {} accepted connections for lack of worker_connections", count(dropped as u64));
     let remedy = format!(
         "raise worker_connections above {connections} (twice that for a proxy), and the open-file limit \
          (worker_rlimit_nofile)"

@@ -2,9 +2,9 @@
 
 use crate::facts::kernel::{growth, pages};
 use crate::text::list;
-use crate::{Check, Outcome, Rule};
+use crate::{About, BesideLimiter, Check, Outcome, Rule};
 use model::human::percent;
-use model::{Evidence, FindingState, StatusRecord};
+use model::{Evidence, FindingState, PoolObserved, StatusRecord};
 use std::collections::BTreeMap;
 
 const BUSY_SHARE: f64 = 0.95;
@@ -12,6 +12,10 @@ const BUSY_SHARE: f64 = 0.95;
 const CPU_BUSY_SHARE: f64 = 0.9;
 /// Requests that wait on average before it is a queue.
 const QUEUE_MIN: f64 = 1.0;
+/// What workers do for a smaller share of their busy time is not worth a word.
+const TOLD_MIN: f64 = 0.1;
+/// Workers that wait for a CPU for this share of it find no more of it if there are more of them.
+const FOR_CPU: f64 = 0.5;
 
 pub(crate) const RULE: Rule = Rule {
     id: "SV-01",
@@ -22,6 +26,9 @@ pub(crate) const RULE: Rule = Rule {
     data: "status page of php-fpm or Apache",
     check: Check::Run(check),
 };
+
+pub(crate) const BESIDE: BesideLimiter =
+    BesideLimiter { rule: RULE.id, about: About::Limits(&["worker-pool-limited"]) };
 
 /// A pool of workers, as far as the rule looks at it.
 struct Pool {
@@ -35,6 +42,10 @@ struct Pool {
     queue: f64,
     /// True if it needed more workers than allowed.
     is_capped: bool,
+    /// What its workers waited for, and the shares of their busy time, where their states were seen.
+    waits: Vec<(String, f64)>,
+    /// Share of their busy time in which they waited for a CPU; 0 where that was not seen.
+    for_cpu: f64,
 }
 
 fn check(evidence: &Evidence) -> Outcome {
@@ -45,7 +56,7 @@ fn check(evidence: &Evidence) -> Outcome {
     let full: Vec<_> = pools.iter().filter(|pool| pool.is_full()).collect();
     let Some(worst) = full.iter().max_by(|a, b| a.busy.total_cmp(&b.busy)) else { return Outcome::Pass };
     let sentences: Vec<_> = distinct(&full).iter().map(|pool| pool.sentence()).collect();
-    let message = format!("{}: the pool limits goodput", list(&sentences));
+    let message = list(&sentences);
     let figures =
         [("workers", worst.workers), ("busy", worst.busy), ("queue", worst.queue), ("pools_full", full.len() as f64)];
     let remedy = remedy(evidence, worst);
@@ -65,7 +76,8 @@ fn distinct<'a>(full: &[&'a Pool]) -> Vec<&'a Pool> {
 }
 
 fn pools(evidence: &Evidence) -> Vec<Pool> {
-    pages(evidence, &["php-fpm", "apache"]).filter_map(|(server, page)| Pool::of(server, page)).collect()
+    let pools = pages(evidence, &["php-fpm", "apache"]).filter_map(|(server, page)| Pool::of(server, page));
+    pools.map(|pool| pool.with_states(evidence)).collect()
 }
 
 impl Pool {
@@ -74,7 +86,9 @@ impl Pool {
         if server == "apache" {
             let (busy, idle) = (mean("workers_busy")?, mean("workers_idle")?);
             let (name, setting, workers) = ("Apache", "MaxRequestWorkers", busy + idle);
-            return Some(Self { name, setting, workers, busy: busy / workers.max(1.0), queue: 0.0, is_capped: false });
+            let busy = busy / workers.max(1.0);
+            let (waits, for_cpu) = (Vec::new(), 0.0);
+            return Some(Self { name, setting, workers, busy, queue: 0.0, is_capped: false, waits, for_cpu });
         }
         let workers = mean("processes")?;
         Some(Self {
@@ -84,7 +98,24 @@ impl Pool {
             busy: mean("processes_active")? / workers.max(1.0),
             queue: mean("listen_queue").unwrap_or(0.0),
             is_capped: growth(page, "max_children_reached").is_some_and(|n| n > 0.0),
+            waits: Vec::new(),
+            for_cpu: 0.0,
         })
+    }
+
+    /// With what the states of its workers say, where they were seen.
+    fn with_states(self, evidence: &Evidence) -> Self {
+        let programs: &[&str] = if self.name == "Apache" { &["apache", "httpd"] } else { &["php-fpm"] };
+        let is_it = |seen: &&PoolObserved| programs.iter().any(|program| seen.program.starts_with(program));
+        let pools = evidence.observed.iter().flat_map(|seen| &seen.pools);
+        let Some(seen) = pools.filter(is_it).max_by(|a, b| a.occupancy.total_cmp(&b.occupancy)) else { return self };
+        let share = |of_time: f64| of_time / seen.occupancy.max(f64::MIN_POSITIVE);
+        let for_cpu = seen.runnable.map_or(0.0, share);
+        let mut waits: Vec<_> = seen.blocked.iter().map(|(what, of_time)| (what.clone(), share(*of_time))).collect();
+        waits.push(("a CPU".to_owned(), for_cpu));
+        waits.retain(|(_, share)| *share >= TOLD_MIN);
+        waits.sort_by(|a, b| b.1.total_cmp(&a.1));
+        Self { waits, for_cpu, ..self }
     }
 
     fn is_full(&self) -> bool {
@@ -94,7 +125,10 @@ impl Pool {
     fn sentence(&self) -> String {
         let queue =
             if self.queue >= QUEUE_MIN { format!(" with {:.0} requests waiting", self.queue) } else { String::new() };
-        format!("{}'s {:.0} workers were {} busy{queue}", self.name, self.workers, percent(self.busy))
+        let waits: Vec<_> = self.waits.iter().map(|(what, share)| format!("{} for {what}", percent(*share))).collect();
+        let waits =
+            if waits.is_empty() { String::new() } else { format!(" (of that time they waited {})", list(&waits)) };
+        format!("{}'s {:.0} workers were {} busy{waits}{queue}", self.name, self.workers, percent(self.busy))
     }
 }
 
@@ -104,6 +138,10 @@ fn remedy(evidence: &Evidence, pool: &Pool) -> String {
     let others = seen.and_then(|seen| seen.others.as_ref()).map_or(0.0, |others| others.cpu_cores);
     let others = machine.map_or(0.0, |machine| others / f64::from(machine.cpus.max(1)));
     match machine.map(|machine| machine.busy_mean) {
+        _ if pool.for_cpu >= FOR_CPU => format!(
+            "its workers wait for a CPU {} of the time, so more of them gain little: make requests cheaper or add CPUs",
+            percent(pool.for_cpu)
+        ),
         Some(busy) if busy > CPU_BUSY_SHARE && busy - others <= CPU_BUSY_SHARE => format!(
             "the CPUs are {} busy too, {} with other processes: stop these and measure again before raising {} above \
              {:.0}",
@@ -166,6 +204,23 @@ mod tests {
         let found = finding(check(&evidence));
         assert_eq!(found.message.matches("workers were").count(), 1, "{found:?}");
         assert_eq!(found.evidence["pools_full"], 3.0);
+    }
+
+    /// "The pool limits goodput" stood beside a limiter that said cpu-limited, of workers that waited for a CPU.
+    #[test]
+    fn workers_that_wait_for_a_cpu_are_said_to_and_are_no_claim() {
+        let mut evidence = examples::run("SV-01");
+        let blocked = [("mariadbd".to_owned(), 0.05), ("disk".to_owned(), 0.2)].into();
+        let program = "php-fpm8.2".to_owned();
+        let seen = PoolObserved { program, occupancy: 1.0, runnable: Some(0.63), blocked, ..PoolObserved::default() };
+        evidence.observed.as_mut().expect("seen").pools.push(seen);
+        let found = finding(check(&evidence));
+        assert_eq!(
+            found.message,
+            "php-fpm's 5 workers were 100 % busy (of that time they waited 63 % for a CPU and 20 % for disk) with 59 \
+             requests waiting"
+        );
+        assert!(found.remedy.starts_with("its workers wait for a CPU 63 % of the time"), "{found:?}");
     }
 
     #[test]

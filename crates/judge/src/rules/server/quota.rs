@@ -2,7 +2,7 @@
 
 use crate::facts::disturbed::{Taken, left, taken};
 use crate::facts::kernel::{ELSEWHERE, counter, gauge, is_server_seen, share};
-use crate::{Check, Outcome, Rule};
+use crate::{About, BesideLimiter, Check, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Cause, Evidence, FindingState, NS_PER_S};
 
@@ -19,6 +19,8 @@ pub(crate) const RULE: Rule = Rule {
     data: "control group of the server",
     check: Check::Run(check),
 };
+
+pub(crate) const BESIDE: BesideLimiter = BesideLimiter { rule: RULE.id, about: About::Limits(&["cpu-quota-limited"]) };
 
 fn check(evidence: &Evidence) -> Outcome {
     if !is_server_seen(evidence) {
@@ -48,8 +50,7 @@ fn check(evidence: &Evidence) -> Outcome {
     let state = if share > WARNING_SHARE { FindingState::Warning } else { FindingState::Note };
     let cpus = quota.mean / NS_PER_S as f64;
     let message = format!(
-        "the server was throttled by CFS in {} periods ({}) at its quota of {cpus:.2} CPUs: the quota, not the \
-         machine, limits goodput",
+        "the server was throttled by CFS in {} periods ({}) at its quota of {cpus:.2} CPUs",
         count(stopped),
         percent(share)
     );

@@ -1,0 +1,99 @@
+//! Connections that the server ends without a word: when, and what that says of it.
+
+use crate::facts::failures_named;
+use model::Evidence;
+use model::human::count;
+
+/// Fewer say nothing.
+const COUNT_MIN: u64 = 10;
+/// So many times more connections lost their request than there were responses: they were closed before they had any.
+const TURNED_AWAY: u64 = 2;
+/// A connection that serves more than this has no setting of so many.
+const SERVED_MAX: f64 = 100_000.0;
+
+/// How the server ends connections that it has told the probe to keep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Closes {
+    /// Most of those that were opened, before they served anything.
+    AtOnce,
+    /// Behind nearly each response.
+    BehindEach,
+    /// After so many responses on average.
+    After(u64),
+}
+
+impl Closes {
+    /// None if it does not, says so before, or the reason is another.
+    pub(crate) fn of(evidence: &Evidence) -> Option<Self> {
+        let kept = evidence.probe.as_ref().is_some_and(|probe| probe.fetches.iter().all(|fetch| fetch.keepalive));
+        let lost: u64 =
+            [".closed", ".reset"].iter().flat_map(|end| failures_named(evidence, end)).map(|(_, n)| n).sum();
+        let (opened, completed) = (evidence.flow.opened, evidence.flow.completed);
+        if !kept || !evidence.plan.keepalive || completed == 0 || opened < COUNT_MIN || lost < COUNT_MIN {
+            return None;
+        }
+        // A connection that is closed behind a response loses one request at most, and has served one.
+        if lost >= TURNED_AWAY * completed {
+            return Some(Self::AtOnce);
+        }
+        if 2 * opened >= completed {
+            return Some(Self::BehindEach);
+        }
+        // Those that were lost are most of those that were opened: it is the server's way, and no accident.
+        let served = completed as f64 / opened as f64;
+        (2 * lost >= opened && served <= SERVED_MAX).then_some(Self::After(served.round() as u64))
+    }
+
+    /// What to do.
+    pub(crate) fn remedy(self) -> String {
+        let announce = "without `Connection: close` (RFC 9112 section 9.6): let it announce that";
+        match self {
+            Self::AtOnce => {
+                "the server closes most new connections before they have served a request: raise its limit of \
+                             connections (worker_connections, of which a proxy needs two for each client; \
+                             MaxRequestWorkers; open files), or use fewer connections (-c)"
+                    .to_owned()
+            }
+            Self::BehindEach => format!(
+                "the server closes connections behind its responses {announce} or keep them open, or measure with \
+                 --no-keepalive"
+            ),
+            Self::After(served) => format!(
+                "the server closes connections after {} responses on average, {announce}, or raise that number \
+                 (keepalive_requests, MaxKeepAliveRequests)",
+                count(served)
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Mutate, clean_run};
+
+    fn seen(failure: &str, lost: u64, opened: u64) -> Evidence {
+        let mut evidence = clean_run();
+        evidence.fail(failure, lost);
+        evidence.flow.opened = opened;
+        evidence
+    }
+
+    #[test]
+    fn how_much_a_connection_has_served_decides() {
+        let of = |failure: &str, lost: u64, opened: u64| Closes::of(&seen(failure, lost, opened));
+        assert_eq!(of("first_byte.closed", 860_000, 860_000), Some(Closes::AtOnce));
+        assert_eq!(of("first_byte.reset", 400_000, 600_000), Some(Closes::BehindEach));
+        assert_eq!(of("first_byte.closed", 9_000, 9_910), Some(Closes::After(100)));
+        assert_eq!(
+            of("first_byte.closed", 300, 9_910),
+            None,
+            "most were closed between two requests, which loses none"
+        );
+        assert_eq!(of("first_byte.timeout", 9_000, 9_910), None);
+        assert_eq!(of("first_byte.closed", 9, 9), None, "a handful");
+        let mut announced = seen("first_byte.closed", 860_000, 860_000);
+        announced.probe.as_mut().expect("a probe").fetches[0].keepalive = false;
+        assert_eq!(Closes::of(&announced), None);
+    }
+}

@@ -27,7 +27,6 @@ static ALL: &[PlannedRule] = &[
     row("CL-04", "delay in the client's kernel", "needs times at which packets leave (SO_TIMESTAMPING)"),
     row("CL-12", "client scaling", "needs the peak again with half the load threads"),
     row("CL-13", "client ceiling", "needs a null server on the same path"),
-    row("ER-10", "protocol or encoding differs", "check tells the coding of one target; CP-01 the size of the answers"),
     row("ST-08", "A/A difference too large", "compare --aa measures it"),
     row("ST-09", "early stopping", "the intervals of compare allow for its looks"),
     // Server and environment.

@@ -13,7 +13,7 @@ pub use burst::burst;
 use clock::Clock;
 use dialogue::{Dialogue, Loss};
 pub use http_traits::http_traits;
-use model::{Address, Body, Fetch, Numbering, Probe, Protocol, Request};
+use model::{Address, Body, Coded, Fetch, Numbering, Probe, Protocol, Request};
 use std::io::ErrorKind;
 use thiserror::Error;
 use wire::http1::{ClientError, Expect, ResponseSink};
@@ -21,6 +21,12 @@ use wire::tls::TlsError;
 
 /// Redirects followed to tell where they lead.
 const REDIRECTS_MAX: usize = 5;
+/// A smaller body is in one packet with its headers, compressed or not.
+const COMPRESSED_MIN_BYTES: u64 = 1400;
+/// What all browsers take.
+const TAKES_GZIP: (&str, &str) = ("Accept-Encoding", "gzip");
+/// Parts of the content types that compress well.
+const COMPRESSIBLE: [&str; 5] = ["text/", "json", "javascript", "xml", "svg"];
 /// How long a body is awaited that may not come; ns.
 const SURPLUS_WAIT_NS: u64 = 50_000_000;
 /// First bytes of a body in which a refusal says why.
@@ -49,6 +55,8 @@ pub struct Settings<'a> {
     pub tls: Option<&'a Config>,
     /// Requests that a connection is to carry at a time.
     pub streams: u32,
+    /// True to ask once more as browsers do, which take a compressed body.
+    pub asks_compressed: bool,
     /// Number of fetches, above 0.
     pub fetches: usize,
     /// Deadline of connecting, and of each fetch as a whole; ns.
@@ -144,8 +152,24 @@ pub fn probe(settings: &Settings<'_>) -> Result<(Address, Probe), ProbeError> {
     } else {
         Body::Stable
     };
-    let redirects = follow(settings, &address, first);
-    Ok((address, Probe { fetches, body, redirects }))
+    let (redirects, followed) = follow(settings, &address, first);
+    let compressed = settings.asks_compressed_of(first).then(|| {
+        let request = Request { headers: with_gzip(settings.request), ..settings.request.clone() };
+        let request = std::slice::from_ref(&request);
+        let source = Source::of(request, settings.style(), settings.numbering.clone(), settings.seed).ok()?;
+        // Not the number of another fetch.
+        let bytes = source.bytes(0, settings.fetches.max(1) as u64, &mut scratch);
+        fetch_coded(settings, &address, bytes).ok().filter(|(fetch, _)| fetch.status == first.status)
+    });
+    let requests_sent = fetches.len() as u64 + followed + u64::from(compressed.is_some());
+    let compressed = compressed.flatten().map(|(fetch, encoding)| Coded { encoding, size_bytes: fetch.size_bytes });
+    Ok((address, Probe { fetches, body, redirects, compressed, requests_sent }))
+}
+
+/// The headers of a request that takes what browsers take.
+fn with_gzip(request: &Request) -> Vec<(String, String)> {
+    let takes = (TAKES_GZIP.0.to_owned(), TAKES_GZIP.1.to_owned());
+    request.headers.iter().cloned().chain([takes]).collect()
 }
 
 /// The first address that accepts a connection.
@@ -172,20 +196,21 @@ fn check_multiplexing(settings: &Settings<'_>, address: &Address) -> Result<(), 
 }
 
 /// Follows redirects as long as they stay on the same server; others are only named, and so is that of a request that may
-/// change something, which nobody has asked for at another place.
-fn follow(settings: &Settings<'_>, address: &Address, first: &Fetch) -> Vec<String> {
+/// change something, which nobody has asked for at another place. Returns the number of requests as well.
+fn follow(settings: &Settings<'_>, address: &Address, first: &Fetch) -> (Vec<String>, u64) {
     let told = |fetch: &Fetch| fetch.redirect().map(str::to_owned);
-    let mut hops = Vec::new();
+    let (mut hops, mut asked) = (Vec::new(), 0);
     let mut next = told(first);
     while let Some(location) = next.take() {
         let scheme = if settings.tls.is_some() { "https://" } else { "http://" };
         let path = same_server_path(&location, scheme, settings.authority).filter(|_| settings.request.is_safe());
         hops.push(location);
         if hops.len() < REDIRECTS_MAX {
+            asked += u64::from(path.is_some());
             next = path.and_then(|path| told(&fetch(settings, address, &get(settings, &path)).ok()?));
         }
     }
-    hops
+    (hops, asked)
 }
 
 /// The request for another path, as a template would not be filled in for it.
@@ -218,6 +243,19 @@ impl Settings<'_> {
     const fn style(&self) -> Style<'_> {
         Style { protocol: self.protocol, authority: self.authority, keepalive: true, streams: 1 }
     }
+
+    /// True if a browser may be sent another body than `first`, and asking harms nobody.
+    fn asks_compressed_of(&self, first: &Fetch) -> bool {
+        let kind = first.content_type.as_deref().unwrap_or_default().to_ascii_lowercase();
+        let has_own = self.request.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(TAKES_GZIP.0));
+        self.asks_compressed
+            && self.protocol != Protocol::FastCgi
+            && self.request.method == "GET"
+            && !has_own
+            && first.status == 200
+            && first.size_bytes >= COMPRESSED_MIN_BYTES
+            && COMPRESSIBLE.iter().any(|part| kind.contains(part))
+    }
 }
 
 fn connect(address: &Address, style: Style<'_>, timeout_ns: u64) -> Result<Dialogue, ProbeError> {
@@ -226,6 +264,15 @@ fn connect(address: &Address, style: Style<'_>, timeout_ns: u64) -> Result<Dialo
 }
 
 fn fetch(settings: &Settings<'_>, address: &Address, request: &[u8]) -> Result<Fetch, ProbeError> {
+    fetch_coded(settings, address, request).map(|(fetch, _)| fetch)
+}
+
+/// A response and its `Content-Encoding`.
+fn fetch_coded(
+    settings: &Settings<'_>,
+    address: &Address,
+    request: &[u8],
+) -> Result<(Fetch, Option<String>), ProbeError> {
     let clock = Clock::start();
     let mut dialogue = connect(address, settings.style(), settings.timeout_ns)?;
     let connect_ns = clock.now_ns();
@@ -245,7 +292,7 @@ fn fetch(settings: &Settings<'_>, address: &Address, request: &[u8]) -> Result<F
     // Where a server may send none and has one, it often comes a moment later.
     let has_no_body = expect == Expect::NoBody || matches!(response.status, 204 | 304);
     let surplus_bytes = dialogue.surplus_bytes(if has_no_body { SURPLUS_WAIT_NS } else { 0 });
-    Ok(Fetch {
+    let fetch = Fetch {
         status: response.status,
         size_bytes: response.body_bytes,
         content_type: seen.content_type,
@@ -258,7 +305,8 @@ fn fetch(settings: &Settings<'_>, address: &Address, request: &[u8]) -> Result<F
         keepalive: response.keepalive,
         connect_ns,
         response_ns,
-    })
+    };
+    Ok((fetch, seen.encoding))
 }
 
 /// What the probe wants to know of a response beyond its frame.
@@ -267,6 +315,7 @@ struct Seen {
     content_type: Option<String>,
     server: Option<String>,
     location: Option<String>,
+    encoding: Option<String>,
     /// The header by which a cache says that it has answered.
     cached: Option<String>,
     hash: Fnv1a,
@@ -282,6 +331,7 @@ impl ResponseSink for Seen {
             n if n.eq_ignore_ascii_case(b"content-type") => &mut self.content_type,
             n if n.eq_ignore_ascii_case(b"server") => &mut self.server,
             n if n.eq_ignore_ascii_case(b"location") => &mut self.location,
+            n if n.eq_ignore_ascii_case(b"content-encoding") => &mut self.encoding,
             n if is_cache_hit(n, value) => {
                 let (name, value) = (String::from_utf8_lossy(name), String::from_utf8_lossy(value));
                 self.cached = Some(format!("{name}: {value}"));
@@ -457,6 +507,7 @@ mod tests {
             seed: 1,
             tls: None,
             streams: 1,
+            asks_compressed: false,
             fetches: 1,
             timeout_ns: 10 * model::NS_PER_S,
         };

@@ -147,7 +147,7 @@ pub(crate) fn probe(status: u16) -> Probe {
         connect_ns: 50_000,
         response_ns: 200_000,
     };
-    Probe { fetches: vec![fetch], body: Body::Stable, redirects: Vec::new() }
+    Probe { fetches: vec![fetch], body: Body::Stable, redirects: Vec::new(), compressed: None, requests_sent: 3 }
 }
 
 /// The finding inside `outcome`.

@@ -1,6 +1,6 @@
 //! Preflight checks: `check --json`.
 
-use crate::{Address, Environment, FindingState, Probe, TlsSession};
+use crate::{Address, Coded, Environment, FindingState, Probe, TlsSession};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -86,6 +86,9 @@ pub struct TargetCheck {
     /// Why they were not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub burst_unavailable: Option<String>,
+    /// Requests sent for the check: by the probe, behind redirects, one at a time, and in the burst.
+    #[serde(default)]
+    pub requests_sent: u64,
 }
 
 /// How a target speaks HTTP.
@@ -105,15 +108,9 @@ pub struct HttpTraits {
     pub compressed: Option<Coded>,
     /// Headers that say what caches did or may do.
     pub cache_headers: BTreeMap<String, String>,
-}
-
-/// A body and its coding.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Coded {
-    /// `Content-Encoding`; null when the body is as it is.
-    pub encoding: Option<String>,
-    /// Bytes sent.
-    pub size_bytes: u64,
+    /// Requests sent to learn all this.
+    #[serde(default)]
+    pub requests_sent: u64,
 }
 
 /// A bounded burst of requests over a few connections: what rate limiters and bans answer.

@@ -60,7 +60,7 @@ pub use capacity::{
     TrialMade, TrialPurpose, TrialRecord,
 };
 pub use catalogue::{CatalogueRecord, RuleCard, RuleText};
-pub use check::{Burst, CheckRecord, CheckRow, CheckState, Coded, HttpTraits, Refusal, TargetCheck};
+pub use check::{Burst, CheckRecord, CheckRow, CheckState, HttpTraits, Refusal, TargetCheck};
 pub use compare::{
     ArmLoadRecord, ArmRecord, BlockRecord, COMPARE_ARMS_MAX, COMPARE_BLOCKS_MAX, CompareCapacity, CompareEnd,
     CompareLoad, CompareMetric, CompareRecord, CompareSettings, CompareTimes, CompareTrialMade, CompareTrialRecord,
@@ -109,7 +109,7 @@ pub use plan::{
     Warmup,
 };
 pub use plausible::Plausible;
-pub use probe::{Body, Fetch, Probe};
+pub use probe::{Body, Coded, Fetch, Probe};
 pub use profiled::{ProcessRole, ProfileRecord, Profiled, ProfiledFunction, ProfiledProcess};
 pub use program::{KNOWN_PROGRAMS, KnownProgram, known_program};
 pub use record::{

@@ -13,6 +13,13 @@ pub struct Probe {
     /// Where a redirect leads, hop by hop, as told by `Location`; empty when there is none. Of a request that may change
     /// something only the first hop, which is not followed.
     pub redirects: Vec<String>,
+    /// The body for a client that takes it compressed, as browsers do; null where that was not asked, since it may change
+    /// something, says itself what it takes, or is too small or of a kind that is not compressed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compressed: Option<Coded>,
+    /// Requests sent by the probe, those behind redirects included.
+    #[serde(default)]
+    pub requests_sent: u64,
 }
 
 /// How far a body that changes its size may leave the sizes that the probe saw; percent of them.
@@ -43,6 +50,15 @@ impl Probe {
         let slack = |size: u64| (u128::from(size) * u128::from(SIZE_SLACK_PERCENT)).div_ceil(100) as u64;
         Some(SizeBand { min: min - slack(min), max: max.saturating_add(slack(max)) })
     }
+}
+
+/// A body and its coding.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Coded {
+    /// `Content-Encoding`; null when the body is as it is.
+    pub encoding: Option<String>,
+    /// Bytes sent.
+    pub size_bytes: u64,
 }
 
 /// One response.

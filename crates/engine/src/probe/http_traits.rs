@@ -5,6 +5,7 @@ use super::{ProbeError, connect, lost, no_answer};
 use crate::source::{Scratch, Source, Style};
 use crate::tls::Config;
 use model::{Coded, HttpTraits, Plan, Request};
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use wire::http1::{Response, ResponseSink, Version};
 
@@ -35,7 +36,7 @@ pub fn http_traits(plan: &Plan, tls: Option<&Config>) -> Result<HttpTraits, Prob
     let request = &plan.requests[0];
     let is_safe = request.is_safe();
     let asked_on_one = if is_safe && plan.keepalive { ON_ONE } else { 1 };
-    let way = Way { plan, tls };
+    let way = Way { plan, tls, sent: Cell::new(0) };
     let mut dialogue = way.open()?;
     let mut seen = Seen::default();
     let first = way.ask(&mut dialogue, request, 0, &mut seen)?;
@@ -61,6 +62,7 @@ pub fn http_traits(plan: &Plan, tls: Option<&Config>) -> Result<HttpTraits, Prob
         plain: Coded { encoding: seen.encoding, size_bytes: first.body_bytes },
         compressed,
         cache_headers: seen.cache_headers,
+        requests_sent: way.sent.get(),
     })
 }
 
@@ -68,6 +70,8 @@ pub fn http_traits(plan: &Plan, tls: Option<&Config>) -> Result<HttpTraits, Prob
 struct Way<'a> {
     plan: &'a Plan,
     tls: Option<&'a Config>,
+    /// Requests sent so far.
+    sent: Cell<u64>,
 }
 
 impl Way<'_> {
@@ -91,6 +95,7 @@ impl Way<'_> {
         let source = Source::of(requests, Style::of(self.plan), numbering.clone(), self.plan.seed)?;
         let mut scratch = Scratch::default();
         let bytes = source.bytes(0, number, &mut scratch);
+        self.sent.set(self.sent.get() + 1);
         let outcome = dialogue.exchange(bytes, source.expect(0), *timeout_ns, seen);
         outcome.map_err(|loss| lost(loss, dialogue, &target.address, *timeout_ns))
     }

@@ -16,6 +16,16 @@ const NO_PAGES: [&str; 14] = [
     ".css", ".gif", ".ico", ".jpeg", ".jpg", ".js", ".json", ".pdf", ".png", ".svg", ".txt", ".webp", ".woff2", ".xml",
 ];
 const HTML: &str = "text/html";
+/// A smaller body is in one packet with its headers, compressed or not.
+const COMPRESSIBLE_MIN_BYTES: u64 = 1400;
+const COMPRESS: &str = "let the server compress text for clients that take it (gzip on and gzip_types of nginx, mod_deflate, \
+                        encode of Caddy), which costs CPU time for each page that is not kept compressed: measure before \
+                        and after with -H 'Accept-Encoding: gzip'";
+/// Headers by which a cache says that a response has gone through it, whether it had it or not.
+const TELL_OF_CACHE: [&str; 7] =
+    ["age", "cache-status", "cf-cache-status", "x-cache", "x-cache-status", "x-proxy-cache", "x-varnish"];
+const CACHE: &str = "if users get the page from a page cache or CDN, measure at its address; if there is none, one may save \
+                     most of the work on pages that are alike for all (fastcgi_cache or proxy_cache of nginx, Varnish)";
 
 /// Everything that is looked at of a target.
 #[must_use]
@@ -132,14 +142,24 @@ impl Look<'_> {
             return unavailable("ER-10", WHAT, why);
         };
         match (&plain.encoding, &asked.encoding) {
-            (None, None) => fine("ER-10", WHAT, "none, also for clients that take it"),
+            (None, None) if self.is_compressible() => {
+                let found = format!(
+                    "none, also for clients that take gzip: {} are sent uncompressed to every browser",
+                    bytes(plain.size_bytes)
+                );
+                row("ER-10", WHAT, CheckState::Note, found, Some(COMPRESS.to_owned()))
+            }
+            (None, None) => fine("ER-10", WHAT, "none, also for clients that take it; nothing here would gain by it"),
             (Some(encoding), _) => {
                 let found = format!("{encoding} without being asked for");
                 row("ER-10", WHAT, CheckState::Note, found, Some(as_browsers_do(asked)))
             }
             (None, Some(encoding)) => {
                 let (less, more) = (bytes(asked.size_bytes), bytes(plain.size_bytes));
-                let found = format!("{encoding} for clients that take it: {less} instead of {more}");
+                let found = format!(
+                    "{more} uncompressed are measured, and every browser is sent {less} with {encoding}: another server is \
+                     measured than users have"
+                );
                 row("ER-10", WHAT, CheckState::Note, found, Some(as_browsers_do(asked)))
             }
         }
@@ -149,7 +169,28 @@ impl Look<'_> {
         let headers = &self.target.http_traits.cache_headers;
         let told: Vec<_> = headers.iter().map(|(name, value)| format!("{name}: {value}")).collect();
         let told = if told.is_empty() { "no header of a cache".to_owned() } else { told.join("; ") };
-        judged("ER-11", "caches", told, ask("ER-11", &self.evidence))
+        match ask("ER-11", &self.evidence) {
+            Outcome::Pass if self.is_page() && !headers.keys().any(|name| TELL_OF_CACHE.contains(&name.as_str())) => {
+                let found = format!(
+                    "{told}: no page cache was seen, so the server makes the page for each visitor, unless it is a file"
+                );
+                row("ER-11", "caches", CheckState::Note, found, Some(CACHE.to_owned()))
+            }
+            outcome => judged("ER-11", "caches", told, outcome),
+        }
+    }
+
+    /// True if the answer is a page that users look at.
+    fn is_page(&self) -> bool {
+        let is_html = |fetch: &Fetch| fetch.content_type.as_deref().is_some_and(|kind| kind.starts_with(HTML));
+        self.first().is_some_and(|first| first.status == 200 && is_html(first))
+    }
+
+    /// True if the body is a text long enough to be compressed.
+    fn is_compressible(&self) -> bool {
+        let kind = self.first().and_then(|first| first.content_type.as_deref()).unwrap_or_default();
+        let is_text = ["text/", "json", "javascript", "xml", "svg"].iter().any(|part| kind.contains(part));
+        is_text && self.target.http_traits.plain.size_bytes >= COMPRESSIBLE_MIN_BYTES
     }
 
     fn version(&self) -> CheckRow {

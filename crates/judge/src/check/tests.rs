@@ -291,7 +291,8 @@ fn clean_target() -> TargetCheck {
             answered_on_one: 10,
             plain: Coded { encoding: None, size_bytes: 1024 },
             compressed: Some(Coded { encoding: None, size_bytes: 1024 }),
-            cache_headers: BTreeMap::new(),
+            cache_headers: [("age".to_owned(), "0".to_owned())].into(),
+            requests_sent: 11,
         },
         burst: Some(Burst {
             planned: 200,
@@ -303,6 +304,7 @@ fn clean_target() -> TargetCheck {
             ..Burst::default()
         }),
         burst_unavailable: None,
+        requests_sent: 214,
     }
 }
 

@@ -31,6 +31,13 @@ pub(super) static FAULTS: &[(&str, Fault)] = &[
     ("ER-08", Closed(|e| e.answer(429, 300_000))),
     ("ER-09", Closed(|e| e.flow.opened = 1_000_000)),
     ("ER-11", Closed(|e| fetches(e, |fetch| fetch.cached = Some("X-Cache: HIT".into())))),
+    (
+        "ER-10",
+        Closed(|e| {
+            let coded = model::Coded { encoding: Some("gzip".to_owned()), size_bytes: 300 };
+            e.probe.iter_mut().for_each(|probe| probe.compressed = Some(coded.clone()));
+        }),
+    ),
     ("ER-12", Closed(|e| server(e).cpu_ns_per_request = Some(20.0))),
     (
         "ER-13",

@@ -17,7 +17,7 @@ pub(crate) mod server;
 use crate::{BesideLimiter, Rule};
 
 /// Every rule, in the order in which findings of the same weight are told.
-pub(crate) static CATALOGUE: [Rule; 82] = [
+pub(crate) static CATALOGUE: [Rule; 83] = [
     client::busy::RULE,
     client::slip::RULE,
     client::send_rate::RULE,
@@ -50,6 +50,7 @@ pub(crate) static CATALOGUE: [Rule; 82] = [
     answers::refused::RULE,
     answers::reuse::RULE,
     answers::cached::RULE,
+    answers::coding::RULE,
     answers::happened::RULE,
     answers::drift::RULE,
     answers::mix_shift::RULE,

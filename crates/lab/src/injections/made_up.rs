@@ -32,6 +32,7 @@ pub(super) static ALL: &[(&str, &str)] = &[
     ("ER-07", "the server counted 700,000 of a million requests"),
     ("ER-08", "300,000 responses 429"),
     ("ER-09", "connection per request"),
+    ("ER-10", "gzip of 300 of 1,024 bytes for clients that take it"),
     ("ER-11", "`X-Cache: HIT` in the probe's response"),
     ("ER-12", "20 ns of server CPU per request"),
     ("ER-13", "POST, and server CPU that doubles in the window"),

@@ -12,13 +12,15 @@ Examples:
   plimsoll check https://shop.example/                this machine and the target
   plimsoll check http://127.0.0.1:8080/ -R 5000 --no-keepalive
   plimsoll check http://127.0.0.1:8080/api -H 'Accept: application/json' --json
+  plimsoll check https://shop.example/ --no-burst      a site in production: single requests only
   plimsoll check --serve 'nginx workers=2'            server started for the check";
 
 /// Preflight check of this machine and the target: what would make a measurement invalid.
 ///
 /// Machine: limits, ports, queues, CPU frequency, quota, hypervisor, steal and other programs (for one second), network
 /// cards. Target: redirects and the URL to measure, body, compression, caches, keep-alive, accept queue, and whether a
-/// burst of at most 200 requests over 20 connections in 5 s is rate-limited or banned (safe methods only). Each row
+/// burst of at most 200 requests over 20 connections in 5 s is rate-limited or banned (safe methods only; --no-burst
+/// leaves it out, and about 20 single requests are sent). The output says how many requests were sent. Each row
 /// names the rule that a measurement would trip; exit code 4 means that it would not be valid. run, sweep, capacity and
 /// compare make the checks that cost nothing by themselves.
 #[derive(Debug, Args)]
@@ -37,6 +39,9 @@ pub(crate) struct CheckArgs {
     pub(crate) rate: Option<Rate>,
     #[command(flatten)]
     pub(crate) request: RequestArgs,
+    /// No burst of 200 requests: single requests only, so whether a rate limiter or ban refuses many stays unknown
+    #[arg(long)]
+    pub(crate) no_burst: bool,
     #[command(flatten)]
     pub(crate) generator: GeneratorArgs,
     #[command(flatten)]

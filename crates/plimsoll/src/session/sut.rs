@@ -299,7 +299,7 @@ impl Sut {
             Some(connect_override) => connect_override.addresses()?,
             None => resolve(&self.url.host, self.url.port)?,
         };
-        let mut first = None;
+        let mut first: Option<(Address, Probe)> = None;
         let looked_at = settings.requests.len().min(PROBED_MAX);
         for index in 0..looked_at {
             let request = &settings.requests[index];
@@ -314,6 +314,7 @@ impl Sut {
                 seed: settings.seed,
                 tls: tls.as_ref(),
                 streams: settings.pipeline,
+                asks_compressed: index == 0,
                 fetches,
                 timeout_ns: settings.timeout_ns,
             });
@@ -334,6 +335,7 @@ impl Sut {
             if index == 0 {
                 first = Some((address, probe));
             } else {
+                first.iter_mut().for_each(|(_, first)| first.requests_sent += probe.requests_sent);
                 progress.say(&format!("looked at {} of {looked_at} requests", index + 1));
             }
         }

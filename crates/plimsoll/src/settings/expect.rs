@@ -214,7 +214,7 @@ pub(crate) mod tests {
             connect_ns: 0,
             response_ns: 0,
         };
-        Probe { fetches: vec![fetch], body, redirects: Vec::new() }
+        Probe { fetches: vec![fetch], body, redirects: Vec::new(), compressed: None, requests_sent: 3 }
     }
 
     #[test]

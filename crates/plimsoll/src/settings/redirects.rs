@@ -16,6 +16,8 @@ pub(crate) struct Way {
     pub(crate) end: Option<String>,
     /// Why the last of these places was not asked, if it was not.
     pub(crate) unasked: Option<String>,
+    /// Requests sent on the way.
+    pub(crate) requests_sent: u64,
 }
 
 /// Follows redirects from `url`, which answered as `probe` says, as far as they stay on its host. Another server there is
@@ -39,6 +41,7 @@ pub(crate) fn follow(plan: &Plan, url: &TargetUrl, probe: &Probe, is_overridden:
             way.unasked = Some(format!("{origin} was not asked: redirects are followed on the host of the URL only"));
             break;
         };
+        way.requests_sent += 1;
         let Some(fetch) = fetch(plan, &there, address, is_home) else { break };
         next = fetch.redirect().map(str::to_owned);
         if fetch.status < 300 {
@@ -87,6 +90,7 @@ fn fetch(plan: &Plan, there: &TargetUrl, address: Address, is_home: bool) -> Opt
         seed: plan.seed,
         tls: tls.as_ref(),
         streams: 1,
+        asks_compressed: false,
         fetches: 1,
         timeout_ns: plan.timeout_ns,
     });

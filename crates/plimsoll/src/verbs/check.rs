@@ -69,6 +69,9 @@ struct Looked {
 
 fn of_machine(args: &CheckArgs, load: Load) -> Result<Looked, CommandError> {
     only_with_a_target(&args.request)?;
+    if args.no_burst {
+        return Err(CommandError::usage("--no-burst needs a URL: without one only this machine is looked at"));
+    }
     let started = clock::wall_clock();
     let url = TargetUrl::parse(HERE)?;
     let settings = Draft::new(&args.request, &args.generator)?.settings(&url, None)?;
@@ -126,7 +129,7 @@ fn of_target(args: &CheckArgs, load: Load, stop: &Arc<AtomicBool>) -> Result<Loo
     session.progress.say("looking at this machine");
     let samples = session.idle();
     session.progress.say("looking at the target");
-    let looked = look(&plan, &session, draft.detour.is_some(), stop);
+    let looked = look(&plan, &session, draft.detour.is_some(), args.no_burst, stop);
     let asked = pages(&status);
     session.progress.end();
     let (looked, unasked) = looked?;
@@ -149,6 +152,7 @@ fn look(
     plan: &Plan,
     session: &Session,
     is_overridden: bool,
+    is_without_burst: bool,
     stop: &AtomicBool,
 ) -> Result<(TargetCheck, Option<String>), CommandError> {
     let tls = plan.tls.as_ref().map(engine::tls::config).transpose().map_err(CommandError::usage)?;
@@ -157,21 +161,27 @@ fn look(
     let http_traits = probe::http_traits(plan, tls.as_ref()).map_err(CommandError::target)?;
     let way = redirects::follow(plan, &url, session.probe(), is_overridden);
     let unsent = plan.requests.iter().find(|request| !request.is_safe());
-    let burst = match unsent {
+    let burst_unavailable = match unsent {
+        Some(request) => Some(format!("{} may change something, so it is not sent many times", request.method)),
+        None => is_without_burst.then(|| "no burst was sent (--no-burst)".to_owned()),
+    };
+    let burst = match burst_unavailable {
         None => Some(probe::burst(plan, tls.as_ref(), stop).map_err(CommandError::usage)?),
         Some(_) => None,
     };
-    let why =
-        |request: &model::Request| format!("{} may change something, so it is not sent many times", request.method);
+    let probe = session.probe().clone();
+    let in_burst = burst.as_ref().map_or(0, |burst| u64::from(burst.sent));
+    let requests_sent = probe.requests_sent + http_traits.requests_sent + way.requests_sent + in_burst;
     let looked = TargetCheck {
         url: url.url,
         address: plan.target.address.clone(),
         canonical_url: way.end,
         redirects: way.hops,
-        probe: session.probe().clone(),
+        probe,
         http_traits,
         burst,
-        burst_unavailable: unsent.map(why),
+        burst_unavailable,
+        requests_sent,
     };
     Ok((looked, way.unasked))
 }

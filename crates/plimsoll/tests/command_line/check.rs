@@ -1,6 +1,6 @@
 //! `plimsoll check`: what it asks beside this machine and the target.
 
-use crate::support::{BrokenServer, plimsoll, text};
+use crate::support::{BrokenServer, Peer, count, plimsoll, text};
 use serde_json::Value;
 
 /// As nginx says it.
@@ -25,4 +25,45 @@ fn a_status_page_is_checked() {
     assert!((rule, state) == ("ER-07", "fine") && told.contains("nginx tells"), "{told}");
     let (rule, state, told) = found(&typo);
     assert!((rule, state) == ("ER-07", "unavailable") && told.contains("no such page (404)"), "{told}");
+}
+
+/// 29 kB, and a third of it for those who take gzip.
+fn compressing(peer: &mut Peer) {
+    while let Some(request) = peer.request() {
+        let takes = request.to_ascii_lowercase().contains("gzip");
+        let (coding, length) = if takes { ("Content-Encoding: gzip\r\n", 10_700) } else { ("", 29_000) };
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n{coding}Content-Length: {length}\r\n\r\n");
+        if !peer.send((head + &"x".repeat(length)).as_bytes()) {
+            return;
+        }
+    }
+}
+
+/// What an owner should hear was "fine", and the burst could not be left out of a site in production.
+#[test]
+fn an_owner_hears_of_compression_and_caches_and_the_burst_can_be_left_out() {
+    let server = BrokenServer::start(compressing);
+    let record = plimsoll(["check", &server.url("/"), "--no-burst", "--json"]).run().json();
+    let rows = record["rows"].as_array().expect("a list");
+    let row = |what: &str| {
+        let row = rows.iter().find(|row| row["what"] == what).unwrap_or_else(|| panic!("no {what}: {record:#}"));
+        (text(row, "rule"), text(row, "state"), text(row, "found"))
+    };
+    let (rule, state, found) = row("compression");
+    assert_eq!((rule, state), ("ER-10", "note"));
+    assert!(found.starts_with("29.0 kB uncompressed are measured") && found.contains("10.7 kB with gzip"), "{found}");
+    let (rule, state, found) = row("caches");
+    assert!((rule, state) == ("ER-11", "note") && found.contains("no page cache was seen"), "{found}");
+    let (_, state, found) = row("many at once");
+    assert_eq!((state, found), ("unavailable", "no burst was sent (--no-burst)"));
+    // The probe, once more with gzip, ten on one connection, and once more as a browser asks.
+    assert_eq!((count(&record, "target.requests_sent"), &record["target"]["burst"]), (15, &Value::Null));
+    let told = plimsoll(["check", &server.url("/"), "--no-burst"]).run();
+    assert!(told.stdout.contains("sent         15 requests, one at a time\n"), "{}", told.stdout);
+    let whole = plimsoll(["check", &server.url("/")]).run();
+    assert!(
+        whole.stdout.contains("sent         215 requests: 15 one at a time, and a burst of 200\n"),
+        "{}",
+        whole.stdout
+    );
 }

@@ -4,7 +4,8 @@ use super::Style;
 use super::layout::{advice, labelled, labelled_painted, wrap};
 use crate::visible;
 use anstyle::AnsiColor;
-use model::{CheckRecord, CheckRow, CheckState};
+use model::human::{count, plural};
+use model::{CheckRecord, CheckRow, CheckState, TargetCheck};
 
 /// Columns of the state, the rule and what was looked at, with the space after them.
 const STATE: usize = 9;
@@ -22,12 +23,27 @@ pub fn check(record: &CheckRecord, style: &Style) -> String {
         if let Some(url) = &target.canonical_url {
             out.push_str(&labelled("measure", url, style));
         }
+        out.push_str(&labelled("sent", &sent(target), style));
     }
     out.push_str(&format!("\n{:<STATE$}{:<RULE$}{:<WHAT$}found\n", "state", "rule", "what"));
     for row in &record.rows {
         out.push_str(&lines(row, style));
     }
     out
+}
+
+/// The requests that the target was sent; what an older record does not tell is not 0.
+fn sent(target: &TargetCheck) -> String {
+    let burst = target.burst.as_ref().map_or(0, |burst| u64::from(burst.sent));
+    let all = target.requests_sent;
+    match (all, burst) {
+        (0, _) => "the number of requests was not recorded".to_owned(),
+        (_, 0) => format!("{}, one at a time", plural(all, "request")),
+        _ => {
+            let single = count(all.saturating_sub(burst));
+            format!("{}: {single} one at a time, and a burst of {}", plural(all, "request"), count(burst))
+        }
+    }
 }
 
 /// A row by itself in one line.

@@ -252,7 +252,7 @@ pub(crate) fn stable_probe() -> Probe {
         connect_ns: 50_000,
         response_ns: 212_000,
     };
-    Probe { fetches: vec![fetch], body: Body::Stable, redirects: Vec::new() }
+    Probe { fetches: vec![fetch], body: Body::Stable, redirects: Vec::new(), compressed: None, requests_sent: 3 }
 }
 
 /// A pool of `workers` of 1 ms each behind these connections.

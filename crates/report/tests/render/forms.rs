@@ -9,8 +9,8 @@ use crate::pages::{profiled, with_seconds};
 use model::{
     AuditsRecord, CapacityRecord, Change, CheckRecord, CheckRow, CheckState, Coded, CompareRecord, CpuTimes,
     ExperimentRecord, Figure, GroupObservation, HistoryRecord, HttpTraits, KernelFigures, LostAgent, MachineCpu,
-    MixRecord, NS_PER_S, Observation, OthersUse, PoolObserved, Probe, ProcessUse, ProfileRecord, RunRecord, Served,
-    Sockets, StatusRecord, Step, SweepRecord, TargetCheck, TlsSession, WaitObserved,
+    MixRecord, NS_PER_S, Observation, OthersUse, PoolObserved, Probe, ProcessUse, ProfileRecord,
+    RunRecord, Served, Sockets, StatusRecord, Step, SweepRecord, TargetCheck, TlsSession, WaitObserved,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -324,6 +324,7 @@ fn full_check(run: &RunRecord) -> CheckRecord {
         plain: Coded::default(),
         compressed: None,
         cache_headers: [(text(), text())].into(),
+        requests_sent: 1,
     };
     let target = TargetCheck {
         url: text(),
@@ -334,6 +335,7 @@ fn full_check(run: &RunRecord) -> CheckRecord {
         http_traits,
         burst: None,
         burst_unavailable: Some(text()),
+        requests_sent: 1,
     };
     CheckRecord {
         format: text(),

@@ -3,6 +3,7 @@
 pub(crate) mod bytes;
 pub(crate) mod cached;
 pub(crate) mod censored;
+pub(crate) mod coding;
 pub(crate) mod counted;
 pub(crate) mod drift;
 pub(crate) mod errors;

@@ -140,16 +140,21 @@ impl SocketTable {
     /// Every Unix socket that listens at `path`.
     pub(crate) fn listening_at(&mut self, path: &Path) -> Result<Vec<UnixResponse>, Unfound> {
         // Told by the file, as a server may have bound it by another path.
-        let file = unix::nlas::Nla::Vfs(file_of(path)?);
+        let name = path.to_str().and_then(|path| path.strip_prefix('@'));
+        let is_it = match name {
+            // It has no file.
+            Some(name) => unix::nlas::Nla::Name(unix::nlas::UnixDiagName::Abstract(name.as_bytes().to_owned())),
+            None => unix::nlas::Nla::Vfs(file_of(path)?),
+        };
         let asked = UnixRequest {
             state_flags: unix::StateFlags::LISTEN,
             inode: 0,
-            show_flags: ShowFlags::VFS | ShowFlags::RQLEN,
+            show_flags: ShowFlags::VFS | ShowFlags::NAME | ShowFlags::RQLEN,
             cookie: [0xff; 8],
         };
         let mut found = Vec::new();
         self.each(Asked::all(SockDiagMessage::UnixRequest(asked)), |socket: UnixResponse| {
-            if socket.nlas.contains(&file) {
+            if socket.nlas.contains(&is_it) {
                 found.push(socket);
             }
         })?;

@@ -5,7 +5,8 @@ use model::{Address, Phase, Sample};
 use observe::Observer;
 use rustix::time::{ClockId, clock_gettime};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::os::unix::net::UnixListener;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr as UnixAddress, UnixListener};
 
 /// CPU time a sample may take in a test build: one a second then costs 1 % of one CPU. Half of it is the kernel's, which
 /// walks through a table of sockets as large as the machine's memory allows; `cargo xtask sampler` measures the program itself.
@@ -82,6 +83,20 @@ fn a_unix_socket_is_found_by_its_file_whatever_the_path() {
     drop(unix_listener);
     let sample = observer.sample(2, Phase::Measure);
     assert!(sample.unavailable["server"].contains("no process"), "{:?}", sample.unavailable);
+}
+
+#[test]
+fn a_socket_in_the_abstract_namespace_is_found_by_its_name() {
+    let name = format!("plimsoll-observed-{}", std::process::id());
+    let at = UnixAddress::from_abstract_name(&name).expect("a short name");
+    let listener = UnixListener::bind_addr(&at).expect("nobody else has the name");
+    let mut observer = Observer::new(Address::Unix(format!("@{name}").into()), true, &[]);
+    let why = observer.sample(1, Phase::Measure).unavailable["server"].clone();
+    // It listens, in this very process, which is no server.
+    assert!(why.contains(&name) && why.contains("cannot be seen"), "{why}");
+    drop(listener);
+    let why = observer.sample(2, Phase::Measure).unavailable["server"].clone();
+    assert!(why.contains("no process"), "{why}");
 }
 
 #[test]

@@ -311,7 +311,7 @@ pub(crate) struct RequestArgs {
     /// the bytes as sent, compressed or not. [default: status and size that the probe gets, if that is a 2xx]
     #[arg(long, value_name = "CONTRACT")]
     pub(crate) expect: Option<String>,
-    /// Unix socket to connect to; host and path of the request stay those of the URL
+    /// Unix socket to connect to, @NAME in the abstract namespace; host and path of the request stay those of the URL
     #[arg(long, value_name = "PATH", conflicts_with = "connect_to")]
     pub(crate) unix_socket: Option<PathBuf>,
     /// HOST:PORT to connect to; Host header, SNI and certificate name stay those of the URL
@@ -413,15 +413,15 @@ Examples:
   plimsoll report plimsoll-runs/* --format csv -o all.csv
   plimsoll report a b --table overhead --baseline 'nginx workers=1' --aggregate median,mad,count";
 
-/// Report of stored results: a page, a table or data.
+/// Report of stored results: text and a page, a table or data.
 ///
-/// The page is one file that needs no network; it goes into the directory of a single result, or into the current
-/// directory for several, and its path is printed. Other formats go to stdout. Sweeps of the same kind of load are
-/// overlaid; that is no paired comparison.
+/// The text is that of the measurement, with all findings. The page is one file that needs no network; it goes into the
+/// directory of a single result, or into the current directory for several, and its path is printed. Other formats go to
+/// stdout. Sweeps of the same kind of load are overlaid; that is no paired comparison.
 #[derive(Debug, Args)]
 #[command(after_help = REPORT_EXAMPLES)]
 pub(crate) struct ReportArgs {
-    /// Result directories of run, sweep, capacity, compare or experiment
+    /// Result directories of run, sweep, capacity, compare, experiment or render
     #[arg(value_name = "DIR", required = true)]
     pub(crate) directories: Vec<PathBuf>,
     /// Recovery of results whose measurement did not end: run.json is made from the events of each DIR
@@ -429,7 +429,7 @@ pub(crate) struct ReportArgs {
     /// For a measurement whose program, machine or disk died. What was measured until then counts as interrupted.
     #[arg(long)]
     pub(crate) recover: bool,
-    /// Output format [default: html; with --table text]
+    /// Output format [default: text, and html beside the result; with --output html; with --table text]
     #[arg(long, value_enum)]
     pub(crate) format: Option<FormatArg>,
     #[command(flatten)]
@@ -437,6 +437,9 @@ pub(crate) struct ReportArgs {
     /// Output file
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// All findings of several results too, including notes and rules that were not checked; one has them in any case
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
 }
 
 /// Output format of stored results.
@@ -450,7 +453,7 @@ pub(crate) enum FormatArg {
     Csv,
     /// The same with tabs; with --table
     Tsv,
-    /// Terminal output of run, sweep, capacity, compare and experiment
+    /// Terminal output of run, sweep, capacity, compare, experiment and render
     Text,
     /// Stored record; several as a list
     Json,

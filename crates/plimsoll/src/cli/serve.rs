@@ -7,6 +7,7 @@ use std::path::PathBuf;
 const SERVE_EXAMPLES: &str = "\
 Examples:
   plimsoll serve nginx                                1 worker, a file of 1 KiB, any free port
+  plimsoll serve 'nginx workers=2'                    the same text as --serve of run, sweep and others takes
   plimsoll serve nginx --workers 2 --file-size 64KiB --set open_file_cache=on
   plimsoll serve apache --set mpm=prefork --root /srv/www --port 8080
   plimsoll serve php-fpm --set children=5 --set sleep=20ms
@@ -24,7 +25,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = SERVE_EXAMPLES)]
 pub(crate) struct ServeArgs {
-    /// Server name, see --list; or @FILE with its settings (TOML)
+    /// Server name, see --list; with its settings as --serve takes them ('nginx workers=2'), or @FILE with them (TOML)
     pub(crate) name: Option<String>,
     /// Command to run as the server; {address}, {port}, {state} and {root} are filled in
     #[arg(last = true, value_name = "COMMAND")]

@@ -2,7 +2,7 @@
 
 use crate::session::sinks::Sink;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use model::{Event, NS_PER_S, Phase, Plan, Redacted, StatusLook, Tick, Warmup, human};
+use model::{Event, Load, NS_PER_S, Phase, Plan, Redacted, StatusLook, Stop, Tick, Warmup, human};
 use report::visible;
 use std::collections::BTreeSet;
 
@@ -15,6 +15,10 @@ pub(crate) struct Progress {
     /// None of one that ends when it has settled.
     warmup_ns: Option<u64>,
     begin_ns: u64,
+    /// Requests of the window that were to be sent, if that is what was asked for, and those sent and failed so far.
+    planned: Option<u64>,
+    sent: u64,
+    failed: u64,
     /// Status pages that could not be read, told once.
     unread: BTreeSet<String>,
 }
@@ -34,6 +38,9 @@ impl Progress {
             window_ns: None,
             warmup_ns: None,
             begin_ns: 0,
+            planned: None,
+            sent: 0,
+            failed: 0,
             unread: BTreeSet::new(),
         }
     }
@@ -47,14 +54,29 @@ impl Progress {
             Warmup::Auto => None,
         };
         self.begin_ns = self.warmup_ns.unwrap_or(0);
-        self.say(&format!("opening {}", human::plural(plan.load.connections().into(), "connection")));
+        self.planned = match plan.stop {
+            Stop::Count { requests } => Some(requests),
+            Stop::Duration { .. } => None,
+        };
+        (self.sent, self.failed) = (0, 0);
+        let connections = human::plural(plan.load.connections().into(), "connection");
+        match plan.load {
+            Load::Closed { .. } => self.say(&format!("opening {connections}")),
+            Load::Open { .. } => self.say(&format!("opening connections as they are needed, at most {connections}")),
+        }
     }
 
     /// Shows what an event says.
     fn show(&mut self, event: &Event) {
         match event {
             Event::Warmed { at_ns, .. } => self.begin_ns = *at_ns,
-            Event::Tick(tick) => self.say(&self.tick_text(tick)),
+            Event::Tick(tick) => {
+                if tick.phase != Phase::Warmup {
+                    self.sent += tick.flow.sent;
+                    self.failed += tick.flow.failed;
+                }
+                self.say(&self.tick_text(tick));
+            }
             Event::Opening { requested, established, .. } => {
                 self.line(&format!("{}, waiting for the others", opened(*established, *requested)));
             }
@@ -126,14 +148,19 @@ impl Progress {
             (Phase::Measure, Some(window), _) => time_left(self.begin_ns + window, tick.to_ns),
             _ => String::new(),
         };
-        let errors =
-            if tick.flow.failed > 0 { format!(", {} failed", human::count(tick.flow.failed)) } else { String::new() };
+        // Of the warm-up those of this second; then all so far, as a failure is not to scroll by.
+        let failed = if tick.phase == Phase::Warmup { tick.flow.failed } else { self.failed };
+        let errors = if failed > 0 { format!(", {} failed", human::count(failed)) } else { String::new() };
+        let sent = match self.planned.filter(|_| tick.phase != Phase::Warmup) {
+            Some(planned) => format!(", {} of {} sent", human::count(self.sent.min(planned)), human::count(planned)),
+            None => String::new(),
+        };
         let p99 = if tick.response_p99_ns > 0 {
             format!(", p99 {}", human::time(tick.response_p99_ns as f64))
         } else {
             String::new()
         };
-        format!("{phase}: {} good{p99}{errors}{left}", human::rate(rate))
+        format!("{phase}: {} good{p99}{sent}{errors}{left}", human::rate(rate))
     }
 }
 
@@ -150,5 +177,25 @@ fn opened(established: u32, requested: u32) -> String {
 }
 
 fn time_left(end_ns: u64, now_ns: u64) -> String {
-    format!(", {} s left", end_ns.saturating_sub(now_ns).div_ceil(NS_PER_S))
+    let left_s = end_ns.saturating_sub(now_ns).div_ceil(NS_PER_S);
+    let (hours, minutes, seconds) = (left_s / 3600, left_s / 60 % 60, left_s % 60);
+    match (hours, minutes) {
+        (0, 0) => format!(", {seconds} s left"),
+        (0, _) => format!(", {minutes} min {seconds} s left"),
+        _ => format!(", {hours} h {minutes} min left"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// "3590 s left" had to be divided by the reader.
+    #[test]
+    fn the_time_left_is_told_in_hours_minutes_and_seconds() {
+        let left = |seconds: u64| time_left(seconds * NS_PER_S, 1);
+        assert_eq!([left(59), left(60), left(3_590)], [", 59 s left", ", 1 min 0 s left", ", 59 min 50 s left"]);
+        assert_eq!([left(3_600), left(90_061)], [", 1 h 0 min left", ", 25 h 1 min left"]);
+        assert_eq!(time_left(0, NS_PER_S), ", 0 s left");
+    }
 }

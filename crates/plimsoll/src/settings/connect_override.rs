@@ -78,6 +78,14 @@ fn unix(asked: &str, path: &Path) -> Result<ConnectOverride, CommandError> {
     if path.to_str().is_none_or(str::is_empty) {
         return wrong("the path is empty or no UTF-8");
     }
+    // A name in the abstract namespace, which has no file.
+    if let Some(name) = path.to_str().and_then(|path| path.strip_prefix('@')) {
+        return match rustix::net::SocketAddrUnix::new_abstract_name(name.as_bytes()) {
+            Ok(_) if !name.is_empty() => Ok(ConnectOverride::Unix(path.into())),
+            Ok(_) => wrong("the name of the abstract socket is empty"),
+            Err(_) => wrong("the name of an abstract socket has at most 107 bytes"),
+        };
+    }
     if rustix::net::SocketAddrUnix::new(path).is_err() {
         return wrong("the path of a Unix socket has at most 108 bytes; go there and give a relative one");
     }
@@ -164,6 +172,14 @@ mod tests {
         }
         let socket = ConnectOverride::Unix("/nowhere/app.sock".into());
         assert_eq!(ConnectOverride::new(None, &url).unwrap(), Some(socket));
+    }
+
+    #[test]
+    fn a_name_in_the_abstract_namespace_needs_no_file() {
+        let read = |path: &str| unix("--unix-socket", Path::new(path)).map_err(|error| error.message);
+        assert_eq!(read("@app"), Ok(ConnectOverride::Unix("@app".into())));
+        assert!(read("@").unwrap_err().ends_with("the name of the abstract socket is empty"));
+        assert!(read(&format!("@{}", "x".repeat(108))).unwrap_err().contains("at most 107 bytes"));
     }
 
     #[test]

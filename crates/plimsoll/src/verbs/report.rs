@@ -36,13 +36,15 @@ pub(crate) fn report(args: &ReportArgs) -> Result<Exit, CommandError> {
     }
     let stored: Vec<Stored> = args.directories.iter().map(|path| Stored::read(path)).collect::<Result<_, _>>()?;
     let named: Vec<_> = stored.iter().map(Stored::named).collect();
-    let text = match args.format.unwrap_or(FormatArg::Html) {
+    let by_default = if args.output.is_some() { FormatArg::Html } else { FormatArg::Text };
+    let text = match args.format.unwrap_or(by_default) {
         _ if args.table.table.is_some() => table::table(&args.table, args.format, &named)?,
         FormatArg::Html => return page(args, &stored),
         FormatArg::Tsv => return Err(CommandError::usage("--format tsv is for --table; try csv")),
         FormatArg::Markdown => report::markdown(&named),
         FormatArg::Csv => report::csv(&named),
-        FormatArg::Text => text(&named, args.output.is_some()),
+        FormatArg::Text if args.format.is_none() => return text_and_page(args, &stored),
+        FormatArg::Text => text(args, &named),
         FormatArg::Json => json(&named),
         FormatArg::Overhead => report::overhead(of_comparisons(&named)?),
         FormatArg::Latex => report::latex(of_comparisons(&named)?),
@@ -134,8 +136,30 @@ fn figures(args: &ReportArgs, stored: &[Stored]) -> Result<Exit, CommandError> {
     Ok(Exit::Fine)
 }
 
+/// Prints the text, and makes the page as well: what cannot be written is a warning, as the text is there.
+fn text_and_page(args: &ReportArgs, stored: &[Stored]) -> Result<Exit, CommandError> {
+    let named: Vec<_> = stored.iter().map(Stored::named).collect();
+    let text = text(args, &named);
+    let line = match write_page(args, stored) {
+        Ok(path) => format!("\npage: {}\n", path.display()),
+        Err(error) => {
+            printer::note(&format!("warning: {}", error.message));
+            String::new()
+        }
+    };
+    printer::result(&format!("{text}{line}"))?;
+    Ok(Exit::Fine)
+}
+
 /// Writes the page and prints its path.
 fn page(args: &ReportArgs, stored: &[Stored]) -> Result<Exit, CommandError> {
+    let path = write_page(args, stored)?;
+    printer::result(&format!("{}\n", path.display()))?;
+    Ok(Exit::Fine)
+}
+
+/// Writes the page; where.
+fn write_page(args: &ReportArgs, stored: &[Stored]) -> Result<PathBuf, CommandError> {
     let path = match (&args.output, stored) {
         (Some(path), _) => path.clone(),
         (None, [one]) => one.directory.join(PAGE),
@@ -159,8 +183,7 @@ fn page(args: &ReportArgs, stored: &[Stored]) -> Result<Exit, CommandError> {
     let file = if args.output.is_some() { File::create(&path) } else { private::create(&path) };
     let written = file.and_then(|file| page_file::write(file, &report::html::page(&items)));
     written.map_err(|error| cannot_write(&path, &error))?;
-    printer::result(&format!("{}\n", path.display()))?;
-    Ok(Exit::Fine)
+    Ok(path)
 }
 
 /// What stands before the names of raw files: nothing when the page lies beside them.
@@ -181,10 +204,11 @@ fn cannot_write(path: &Path, error: &std::io::Error) -> CommandError {
     CommandError::usage(format!("cannot write {}: {error}", path.display()))
 }
 
-fn text(named: &[Named<'_>], to_file: bool) -> String {
+/// As the measurement printed it. One result with all of its findings, which its measurement has told to be here.
+fn text(args: &ReportArgs, named: &[Named<'_>]) -> String {
     let mut style = printer::style();
-    style.colour &= !to_file;
-    style.verbose = true;
+    style.colour &= args.output.is_none();
+    style.verbose = args.verbose || args.format.is_some() || named.len() == 1;
     report::terminal::results(named, &style)
 }
 

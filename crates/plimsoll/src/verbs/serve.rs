@@ -57,6 +57,14 @@ pub(crate) fn keep(args: &KeepArgs) -> ExitCode {
 }
 
 fn spec(args: &ServeArgs) -> Result<Spec, CommandError> {
+    // The text that --serve of other verbs takes.
+    if let Some(text) = args.name.as_deref().filter(|name| name.contains(char::is_whitespace)) {
+        if !args.settings.pairs().is_empty() || !args.set.is_empty() || !args.command.is_empty() {
+            let why = "has settings already; name the others in it too, or the server alone and all of them as flags";
+            return Err(CommandError::usage(format!("{:?} {why}", Redacted::text(text))));
+        }
+        return Spec::parse(text).map_err(serving::command_error);
+    }
     let name = match (&args.name, args.command.is_empty()) {
         (Some(name), _) => name.as_str(),
         (None, false) => "command",
@@ -114,6 +122,26 @@ mod tests {
     use super::spec;
     use crate::cli::{Cli, Verb};
     use clap::{CommandFactory, Parser};
+    use stack::Spec;
+
+    /// `serve 'nginx workers=2'` said "there is no server", though --serve takes exactly that.
+    #[test]
+    fn the_text_of_serve_flags_is_a_server_with_its_settings() {
+        let read = |words: &[&str]| {
+            let Verb::Serve(args) = Cli::try_parse_from(["plimsoll", "serve"].iter().chain(words)).unwrap().verb else {
+                panic!("another verb")
+            };
+            spec(&args).map(|spec| format!("{spec:?}")).map_err(|error| error.message)
+        };
+        for text in ["nginx workers=2 gzip=on", "command -- ./srv --port {port}"] {
+            assert_eq!(read(&[text]), Ok(format!("{:?}", Spec::parse(text).unwrap())), "{text}");
+        }
+        assert_eq!(read(&["nginx workers=2"]), read(&["nginx", "--workers", "2"]));
+        for flags in [&["--port", "8080"][..], &["--set", "port=8080"], &["--", "./srv"]] {
+            let why = read(&[&["nginx workers=2"], flags].concat()).unwrap_err();
+            assert!(why.starts_with("\"nginx workers=2\" has settings already"), "{why}");
+        }
+    }
 
     #[test]
     fn a_command_beside_a_file_is_refused() {

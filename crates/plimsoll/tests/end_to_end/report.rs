@@ -10,8 +10,10 @@ fn a_result_has_its_page_and_is_shown_in_every_format() {
         "set -e
         \"$PLIMSOLL\" run '{}' -n 3000 -c 2 --warmup 0s -q -v -o a >text || true
         cp -r a b; rm a/report.html b/latency.hlog
-        \"$PLIMSOLL\" report a >path
-        \"$PLIMSOLL\" report a b >>path
+        \"$PLIMSOLL\" report a >a.text
+        \"$PLIMSOLL\" report a -v >a.verbose
+        \"$PLIMSOLL\" report a --format html >path
+        \"$PLIMSOLL\" report a b --format html >>path
         for format in text json markdown csv; do \"$PLIMSOLL\" report a --format $format >$format.one; done
         \"$PLIMSOLL\" report a b --format json -o both.json",
         target.url("/bytes/64")
@@ -23,6 +25,9 @@ fn a_result_has_its_page_and_is_shown_in_every_format() {
     assert!(text.starts_with(&ended.file("text.one")), "{text}");
     assert_eq!(ended.file("json.one"), ended.file("a/run.json"));
     assert_eq!(ended.file("path"), "a/report.html\nreport.html\n");
+    let told = ended.file("a.text");
+    assert!(told.starts_with(&ended.file("text.one")) && told.ends_with("\npage: a/report.html\n"), "{told}");
+    assert_eq!(ended.file("a.verbose"), told);
     let (written, again) = (ended.file("b/report.html"), ended.file("a/report.html"));
     assert!(written.contains("<h2>Latency by percentile</h2>"), "the histograms are in the page");
     assert_eq!(written.len(), again.len(), "the page of a run and that of `report` differ");
@@ -45,7 +50,7 @@ fn two_sweeps_show_both_peaks_side_by_side() {
         "\"$PLIMSOLL\" sweep '{}' {size} -o small >small.json
         \"$PLIMSOLL\" sweep '{}' {size} -o large >large.json
         set -e
-        \"$PLIMSOLL\" report small large >path
+        \"$PLIMSOLL\" report small large --format html >path
         for format in text markdown csv; do \"$PLIMSOLL\" report small large --format $format >$format.both; done",
         small.url("/pool"),
         large.url("/pool")
@@ -84,7 +89,7 @@ fn two_sweeps_show_both_peaks_side_by_side() {
     assert_eq!(rows, ended.file("csv.both").lines().count());
     assert!(csv.stdout.contains(",pool of 2\n") && csv.stdout.contains(",pool of 4\n"), "{csv:#?}");
     let shown = plimsoll(["report", "."]).with_file("run.json", stored.as_bytes()).run();
-    assert_eq!(shown.exits(0).stdout, "./report.html\n");
+    assert!(shown.exits(0).stdout.ends_with("\npage: ./report.html\n"), "{shown:#?}");
     let page = shown.file("report.html");
     assert!(page.contains("<h1>pool of 4</h1>") && page.contains("href=\"arms/2-pool-of-4/run.json\""));
 }

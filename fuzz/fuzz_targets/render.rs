@@ -25,6 +25,8 @@ mod pages;
 #[allow(dead_code, reason = "the tests make all renderings at once")]
 #[path = "../../crates/report/tests/render/promises.rs"]
 mod promises;
+#[path = "../../crates/report/tests/render/renders.rs"]
+mod renders;
 #[path = "../../crates/report/tests/render/series.rs"]
 mod series;
 

@@ -8,8 +8,8 @@
 
 use model::human::{count, rate, time};
 use model::{
-    Arrivals, CapacityRecord, CompareLoad, Environment, Factor, Load, Plan, Request, RunRecord, Stop, SweepRecord,
-    Warmup,
+    Arrivals, CapacityRecord, CompareLoad, Environment, Factor, Load, Plan, RenderRecord, Request, RunRecord, Stop,
+    SweepRecord, Warmup,
 };
 
 /// Factors in which variants of a comparison may differ: which server, where, and how long and with how many threads it
@@ -100,6 +100,26 @@ pub fn of_capacity(record: &CapacityRecord) -> Vec<Factor> {
         return vec![factor("kind", "capacity"), factor("goal", &record.goal)];
     };
     of_capacity_plan(&record.goal, &trial.plan, &record.environment)
+}
+
+/// Those of a page of a render: what was loaded, in which window, on which machine. The browser's version may change with the
+/// machine's packages, and is no factor.
+#[must_use]
+pub fn of_render(record: &RenderRecord, arm: usize) -> Vec<Factor> {
+    let (settings, environment) = (&record.settings, &record.environment);
+    let page = record.arms.get(arm).map_or_else(|| "-".to_owned(), |arm| arm.url.clone());
+    // Two pages at a time on the same machine are loaded in turn, and what one leaves there may bear on the other.
+    let beside = record.arms.iter().enumerate().filter(|(at, _)| *at != arm).map(|(_, other)| other.url.as_str());
+    let beside = beside.collect::<Vec<_>>().join(" ");
+    vec![
+        factor("kind", "page render"),
+        factor("page", page),
+        factor("in turn with", if beside.is_empty() { "no other page" } else { &beside }),
+        factor("window", format!("{} x {} pixels", settings.width_px, settings.height_px)),
+        factor("sandbox", if settings.sandbox { "on" } else { "off" }),
+        factor("host", environment.host.clone()),
+        factor("CPU", format!("{} ({} usable)", environment.cpu_model, environment.cpus)),
+    ]
 }
 
 /// How long and how a load is put on, in words.

@@ -51,6 +51,9 @@ pub enum EffectMethod {
     PairedT,
     /// Median of the means of all pairs of log ratios, with the interval of Wilcoxon's signed-rank test.
     HodgesLehmann,
+    /// Median of the log ratios of each value of one to each of the other, with the interval of Wilcoxon's rank-sum test: of
+    /// results that were not measured together.
+    RankSum,
 }
 
 impl EffectMethod {
@@ -60,6 +63,7 @@ impl EffectMethod {
         match self {
             Self::PairedT => "mean of log ratios, t interval",
             Self::HodgesLehmann => "Hodges-Lehmann, signed-rank interval",
+            Self::RankSum => "median of all ratios, rank-sum interval",
         }
     }
 }

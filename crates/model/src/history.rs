@@ -1,6 +1,6 @@
 //! History: figures of stored results in the order measured, and where their level moved.
 
-use crate::{Change, CompareMetric, Estimate, VerdictState};
+use crate::{CacheState, Change, CompareMetric, Estimate, RenderMetric, VerdictState};
 use serde::{Deserialize, Serialize};
 
 /// What `history --json` prints.
@@ -94,6 +94,18 @@ pub enum HistoryQuantity {
     ServerRssRatio,
     /// CPU time of the built-in server per request at a small fixed load, in the blocks of a comparison: the machine itself. ns
     CanaryCpuNsPerRequest,
+    /// Of a page render, from here on: time to the first byte of the document in cold loads, the median over its blocks. ns
+    TtfbColdNs,
+    /// First contentful paint of cold loads. ns
+    FcpColdNs,
+    /// Largest contentful paint of cold loads. ns
+    LcpColdNs,
+    /// Largest contentful paint of warm loads. ns
+    LcpWarmNs,
+    /// Bytes on the wire of a cold load.
+    TransferredColdBytes,
+    /// Requests of a cold load.
+    RequestsCold,
 }
 
 /// A figure from result to result.
@@ -157,7 +169,7 @@ pub struct LeftOut {
 
 impl HistoryQuantity {
     /// All, in the order shown.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 18] = [
         Self::CapacityPerS,
         Self::GoodputPerS,
         Self::ResponseP99Ns,
@@ -170,6 +182,12 @@ impl HistoryQuantity {
         Self::ServerRssRatio,
         Self::ServerCpuNsPerRequest,
         Self::CanaryCpuNsPerRequest,
+        Self::LcpColdNs,
+        Self::FcpColdNs,
+        Self::TtfbColdNs,
+        Self::LcpWarmNs,
+        Self::TransferredColdBytes,
+        Self::RequestsCold,
     ];
 
     /// True if more of it is better.
@@ -228,7 +246,27 @@ impl HistoryQuantity {
             | Self::ResponseP90Ratio
             | Self::ResponseP99Ratio
             | Self::ServerRssRatio
-            | Self::CanaryCpuNsPerRequest => None,
+            | Self::CanaryCpuNsPerRequest
+            | Self::TtfbColdNs
+            | Self::FcpColdNs
+            | Self::LcpColdNs
+            | Self::LcpWarmNs
+            | Self::TransferredColdBytes
+            | Self::RequestsCold => None,
+        }
+    }
+
+    /// What it is of a page render; none of another result.
+    #[must_use]
+    pub const fn of_render(self) -> Option<(RenderMetric, CacheState)> {
+        match self {
+            Self::TtfbColdNs => Some((RenderMetric::TtfbNs, CacheState::Cold)),
+            Self::FcpColdNs => Some((RenderMetric::FcpNs, CacheState::Cold)),
+            Self::LcpColdNs => Some((RenderMetric::LcpNs, CacheState::Cold)),
+            Self::LcpWarmNs => Some((RenderMetric::LcpNs, CacheState::Warm)),
+            Self::TransferredColdBytes => Some((RenderMetric::TransferredBytes, CacheState::Cold)),
+            Self::RequestsCold => Some((RenderMetric::Requests, CacheState::Cold)),
+            _ => None,
         }
     }
 
@@ -248,6 +286,12 @@ impl HistoryQuantity {
             Self::ResponseP99Ratio => "effect on p99",
             Self::ServerRssRatio => "effect on memory",
             Self::CanaryCpuNsPerRequest => "canary",
+            Self::TtfbColdNs => "time to first byte, cold",
+            Self::FcpColdNs => "first contentful paint, cold",
+            Self::LcpColdNs => "largest contentful paint, cold",
+            Self::LcpWarmNs => "largest contentful paint, warm",
+            Self::TransferredColdBytes => "bytes on the wire, cold",
+            Self::RequestsCold => "requests of the page, cold",
         }
     }
 }

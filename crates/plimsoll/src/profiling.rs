@@ -265,7 +265,9 @@ pub(crate) fn graphs(directory: &Path, record: AnyRecord<'_>) -> Vec<Graphs> {
             let (differences, php_differences) = (read(difference_stem), read(php_difference_stem));
             vec![Graphs { differences, php_differences, ..Graphs::default() }]
         }
-        AnyRecord::Capacity(_) | AnyRecord::Compare(_) | AnyRecord::Experiment(_) => vec![Graphs::default()],
+        AnyRecord::Capacity(_) | AnyRecord::Compare(_) | AnyRecord::Experiment(_) | AnyRecord::Render(_) => {
+            vec![Graphs::default()]
+        }
         AnyRecord::Sweeps(record) => {
             let arms = record.sweeps.iter().enumerate();
             let folder = |i, arm: &SweepRecord| arm_folder(i, arm.arm.as_deref().unwrap_or_default());

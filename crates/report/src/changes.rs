@@ -7,6 +7,10 @@ use model::human::{factor, percent, percent_exact};
 pub(crate) fn interval(ratio: &Estimate) -> Option<String> {
     let end = |ratio: f64| signed_exact(ratio - 1.0);
     match (ratio.low, ratio.high) {
+        (Some(low), Some(high)) if factor(low).is_none() && factor(high).is_some() => {
+            // In one unit, also where one end alone would be told in percent.
+            Some(format!("{low:.2} to {}", end(high)))
+        }
         (Some(low), Some(high)) => Some(ends(&end(low), &end(high))),
         (Some(low), None) => Some(format!(">= {}", end(low))),
         (None, Some(high)) => Some(format!("<= {}", end(high))),
@@ -90,7 +94,7 @@ mod tests {
         assert_eq!([signed(183.0), signed(2.0), signed(1.99)], ["184 times", "3.00 times", "+199 %"]);
         let ratio = |low, high| Estimate { value: 1.0, low: Some(low), high: Some(high), n: 6 };
         assert_eq!(interval(&ratio(176.0, 1193.0)).as_deref(), Some("176 to 1,193 times"));
-        assert_eq!(interval(&ratio(2.5, 3.5)).as_deref(), Some("+150 % to 3.50 times"));
+        assert_eq!(interval(&ratio(2.5, 3.5)).as_deref(), Some("2.50 to 3.50 times"));
         assert_eq!(range_words(&ratio(176.0, 193.0)).as_deref(), Some("between 176 and 193 times"));
         assert_eq!(range_words(&ratio(1.5, 3.5)).as_deref(), Some("between 50.0 % more and 3.50 times as much"));
         let at_least = Estimate { value: 1.0, low: Some(4.0), high: None, n: 6 };

@@ -13,6 +13,6 @@ pub fn factors(record: AnyRecord<'_>) -> Vec<Factor> {
         AnyRecord::Sweep(record) => of_sweep(record),
         AnyRecord::Sweeps(record) => record.sweeps.first().map_or_else(Vec::new, of_sweep),
         AnyRecord::Capacity(record) => of_capacity(record),
-        AnyRecord::Compare(_) | AnyRecord::Experiment(_) => Vec::new(),
+        AnyRecord::Compare(_) | AnyRecord::Experiment(_) | AnyRecord::Render(_) => Vec::new(),
     }
 }

@@ -28,7 +28,9 @@ pub fn figures(record: AnyRecord<'_>) -> Figures {
         AnyRecord::Run(record) => of_run(record),
         AnyRecord::Sweep(record) => of_sweep(record),
         AnyRecord::Capacity(record) => of_capacity(record),
-        AnyRecord::Sweeps(_) | AnyRecord::Compare(_) | AnyRecord::Experiment(_) => Figures::new(),
+        AnyRecord::Sweeps(_) | AnyRecord::Compare(_) | AnyRecord::Experiment(_) | AnyRecord::Render(_) => {
+            Figures::new()
+        }
     }
 }
 

@@ -19,6 +19,7 @@ pub fn record(record: AnyRecord<'_>) -> String {
         AnyRecord::Capacity(record) => capacity(record),
         AnyRecord::Compare(record) => compare(record),
         AnyRecord::Experiment(record) => experiment(record),
+        AnyRecord::Render(record) => render(record),
     }
 }
 

@@ -63,6 +63,7 @@ fn suites(named: Named<'_>) -> Vec<Suite> {
         }
         AnyRecord::Compare(record) => vec![suite(None, &record.verdict, &record.started, &[])],
         AnyRecord::Experiment(record) => vec![suite(None, &record.verdict, &record.started, &[])],
+        AnyRecord::Render(record) => vec![suite(None, &record.verdict, &record.started, &[])],
     }
 }
 

@@ -25,6 +25,7 @@ mod operating;
 mod over;
 mod paper;
 pub mod record;
+mod renders;
 pub mod rules;
 mod scales;
 mod served;

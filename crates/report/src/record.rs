@@ -7,8 +7,8 @@ pub use experiment::{STEPS_FOLDER, experiment_record, step_result};
 
 use model::{
     Bytes, CapacityRecord, CompareRecord, Environment, Estimate, Evidence, ExperimentRecord, FORMAT_RUN, FORMAT_SWEEPS,
-    Generator, LatencyRecord, MixCount, MixRecord, Observed, ObservedSecond, Peak, PointSummary, Request, Requests,
-    RunRecord, Second, SweepRecord, SweepsRecord, Verdict, VerdictState,
+    Generator, LatencyRecord, MixCount, MixRecord, Observed, ObservedSecond, Peak, PointSummary, RenderRecord, Request,
+    Requests, RunRecord, Second, SweepRecord, SweepsRecord, Verdict, VerdictState,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,6 +30,8 @@ pub enum AnyRecord<'a> {
     Compare(&'a CompareRecord),
     /// Steps of any other kind.
     Experiment(&'a ExperimentRecord),
+    /// Pages in a browser.
+    Render(&'a RenderRecord),
 }
 
 impl<'a> AnyRecord<'a> {
@@ -37,7 +39,7 @@ impl<'a> AnyRecord<'a> {
     #[must_use]
     pub fn sweeps(self) -> &'a [SweepRecord] {
         match self {
-            Self::Run(_) | Self::Capacity(_) | Self::Compare(_) | Self::Experiment(_) => &[],
+            Self::Run(_) | Self::Capacity(_) | Self::Compare(_) | Self::Experiment(_) | Self::Render(_) => &[],
             Self::Sweep(record) => std::slice::from_ref(record),
             Self::Sweeps(record) => &record.sweeps,
         }
@@ -53,6 +55,7 @@ impl<'a> AnyRecord<'a> {
             Self::Capacity(record) => record.interrupted,
             Self::Compare(record) => record.interrupted,
             Self::Experiment(record) => record.interrupted,
+            Self::Render(record) => record.interrupted,
         }
     }
 }

@@ -4,8 +4,8 @@ use crate::record::AnyRecord;
 use crate::visible;
 use model::{
     COMPARE_ARMS_MAX, COMPARE_BLOCKS_MAX, CapacityRecord, CompareMetric, CompareRecord, ExperimentRecord,
-    FORMAT_CAPACITY, FORMAT_COMPARE, FORMAT_EXPERIMENT, FORMAT_RUN, FORMAT_SWEEP, FORMAT_SWEEPS, Plausible, RunRecord,
-    SweepRecord, SweepsRecord,
+    FORMAT_CAPACITY, FORMAT_COMPARE, FORMAT_EXPERIMENT, FORMAT_RENDER, FORMAT_RUN, FORMAT_SWEEP, FORMAT_SWEEPS,
+    Plausible, RenderRecord, RunRecord, SweepRecord, SweepsRecord,
 };
 use serde::Deserialize;
 use stats::BLOCK_REPEATS_MAX;
@@ -16,6 +16,11 @@ const SERIES_MAX: usize = 4096;
 const BLOCKS_MAX: u64 = COMPARE_BLOCKS_MAX * (BLOCK_REPEATS_MAX as u64 + 1);
 /// Quantities of a comparison at most: each of each variant at each load, and as much again for loads still to come.
 const METRICS_MAX: usize = 2 * COMPARE_ARMS_MAX as usize * CompareMetric::ALL.len() * 5;
+
+/// Pages of a render at most, loads of it (two of each page in 1,000 blocks, and the first ones), and its quantities.
+const RENDER_PAGES_MAX: usize = 2;
+const RENDER_LOADS_MAX: usize = 4_100;
+const RENDER_FIGURES_MAX: usize = 12;
 
 /// A result of any kind.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,6 +37,8 @@ pub enum Record {
     Compare(Box<CompareRecord>),
     /// Steps of any other kind.
     Experiment(Box<ExperimentRecord>),
+    /// Pages in a browser.
+    Render(Box<RenderRecord>),
 }
 
 /// What every version of every format says of itself.
@@ -55,7 +62,7 @@ impl Record {
             // Names that serde does not know stand in its messages as they are.
             format!("its run.json is no complete {format}: {}", visible::line(&error.to_string()))
         };
-        if [FORMAT_RUN, FORMAT_SWEEP, FORMAT_SWEEPS, FORMAT_CAPACITY, FORMAT_COMPARE, FORMAT_EXPERIMENT]
+        if [FORMAT_RUN, FORMAT_SWEEP, FORMAT_SWEEPS, FORMAT_CAPACITY, FORMAT_COMPARE, FORMAT_EXPERIMENT, FORMAT_RENDER]
             .contains(&format.as_str())
         {
             serde_json::from_str::<Plausible>(text).map_err(damaged)?;
@@ -67,6 +74,7 @@ impl Record {
             FORMAT_CAPACITY => serde_json::from_str(text).map(Self::Capacity).map_err(damaged),
             FORMAT_COMPARE => serde_json::from_str(text).map(Self::Compare).map_err(damaged),
             FORMAT_EXPERIMENT => serde_json::from_str(text).map(Self::Experiment).map_err(damaged),
+            FORMAT_RENDER => serde_json::from_str(text).map(Self::Render).map_err(damaged),
             FORMAT_SWEEPS => match serde_json::from_str(text).map_err(damaged)? {
                 SweepsRecord { sweeps, .. } if sweeps.is_empty() => {
                     Err(format!("its run.json is no complete {format}: there is no sweep in it"))
@@ -75,7 +83,7 @@ impl Record {
             },
             other if other.starts_with("plimsoll.") => Err(format!(
                 "its format is {other:?}, and this plimsoll reads {FORMAT_RUN}, {FORMAT_SWEEP}, {FORMAT_SWEEPS}, \
-                 {FORMAT_CAPACITY}, {FORMAT_COMPARE} and {FORMAT_EXPERIMENT}"
+                 {FORMAT_CAPACITY}, {FORMAT_COMPARE}, {FORMAT_EXPERIMENT} and {FORMAT_RENDER}"
             )),
             _ => Err(unknown()),
         }?;
@@ -93,6 +101,16 @@ impl Record {
                 ("variants", record.arms.len(), COMPARE_ARMS_MAX as usize),
                 ("blocks", record.blocks.len(), BLOCKS_MAX as usize),
                 ("quantities", record.metrics.len(), METRICS_MAX),
+            ],
+            Self::Render(record) => vec![
+                ("pages", record.arms.len(), RENDER_PAGES_MAX),
+                ("loads", record.loads.len(), RENDER_LOADS_MAX),
+                ("changes", record.effects.len(), RENDER_FIGURES_MAX),
+                (
+                    "quantities",
+                    record.arms.iter().map(|arm| arm.figures.len()).sum(),
+                    RENDER_PAGES_MAX * RENDER_FIGURES_MAX,
+                ),
             ],
             Self::Sweep(_) | Self::Sweeps(_) | Self::Capacity(_) | Self::Experiment(_) => Vec::new(),
         };
@@ -114,6 +132,7 @@ impl Record {
             Self::Capacity(record) => AnyRecord::Capacity(record),
             Self::Compare(record) => AnyRecord::Compare(record),
             Self::Experiment(record) => AnyRecord::Experiment(record),
+            Self::Render(record) => AnyRecord::Render(record),
         }
     }
 }
@@ -139,6 +158,7 @@ mod tests {
             (r#"{"format":"plimsoll.sweeps/1"}"#, "no complete plimsoll.sweeps/1"),
             (r#"{"format":"plimsoll.capacity/1"}"#, "no complete plimsoll.capacity/1"),
             (r#"{"format":"plimsoll.experiment/1"}"#, "no complete plimsoll.experiment/1"),
+            (r#"{"format":"plimsoll.render/1"}"#, "no complete plimsoll.render/1"),
         ] {
             let error = Record::parse(text).unwrap_err();
             assert!(error.contains(said) && error.lines().count() == 1, "{text}: {error}");

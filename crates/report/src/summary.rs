@@ -27,6 +27,7 @@ pub fn summary(named: Named<'_>) -> String {
         }
         AnyRecord::Compare(record) => vec![(crate::compare::summary(record), &record.verdict)],
         AnyRecord::Experiment(record) => vec![(crate::experiment::meaning(record), &record.verdict)],
+        AnyRecord::Render(record) => vec![(crate::renders::summary(record), &record.verdict)],
     };
     for ((headline, verdict), (arm, list)) in parts.iter().zip(thresholds) {
         let arm = arm.map_or_else(String::new, |arm| format!("{}: ", cell(arm)));

@@ -82,7 +82,29 @@ pub fn markdown(results: &[Named<'_>]) -> String {
     tables.extend(capacities(results));
     tables.extend(comparisons(results));
     tables.extend(results.iter().filter_map(|named| experiment_table(*named)));
+    tables.extend(renders(results));
     tables.join("\n")
+}
+
+/// All page renders in a table, then the quantities of each.
+fn renders(results: &[Named<'_>]) -> Vec<String> {
+    let rows: Vec<_> = results.iter().flat_map(|named| crate::renders::rows_beside(*named)).collect();
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let mut tables = vec![markdown_table(&crate::renders::header_beside(), &rows, crate::renders::BESIDE.len())];
+    for named in results {
+        let AnyRecord::Render(record) = named.record else { continue };
+        tables.push(format!("### {}\n", cell(named.name)));
+        let about = format!("{}; {}", crate::renders::browser(record), crate::renders::loads(record));
+        tables.push(format!("{}\n", cell(&about)));
+        let (header, rows) = crate::renders::table(record);
+        let header: Vec<String> = header.into_iter().map(str::to_owned).collect();
+        let texts = if record.arms.len() == 1 { 1 } else { 2 };
+        tables.push(markdown_table(&header, &rows, texts));
+        tables.extend(crate::renders::remark(record).map(|remark| format!("{}\n", cell(remark))));
+    }
+    tables
 }
 
 /// All capacities in a table, then the loads of each.

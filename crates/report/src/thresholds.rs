@@ -18,7 +18,7 @@ pub(crate) fn of(record: AnyRecord<'_>) -> Vec<(Option<&str>, &[ThresholdRecord]
             let sweeps = record.sweeps().iter();
             sweeps.map(|sweep| (sweep.arm.as_deref(), sweep.thresholds.as_slice())).collect()
         }
-        AnyRecord::Compare(_) | AnyRecord::Experiment(_) => vec![(None, &[])],
+        AnyRecord::Compare(_) | AnyRecord::Experiment(_) | AnyRecord::Render(_) => vec![(None, &[])],
     }
 }
 

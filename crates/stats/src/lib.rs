@@ -20,6 +20,7 @@ mod stationarity;
 mod sweep;
 #[cfg(test)]
 mod testing;
+mod unpaired;
 
 pub use arrivals::{dispersion, dispersion_in, exponential_misfit, trend};
 pub use batch::{
@@ -45,3 +46,4 @@ pub use resample::LoadRepeats;
 pub use shape::{CurveShape, curve_shape, goodput_interval};
 pub use stationarity::{Mser5, mser5};
 pub use sweep::{Next, Outcome, Sweep, SweepSettings};
+pub use unpaired::unpaired_ratio;

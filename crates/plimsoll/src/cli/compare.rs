@@ -19,7 +19,7 @@ Examples:
   plimsoll compare --serve nginx --serve 'nginx gzip=on' --profile  functions that cost the difference
   plimsoll compare --aa --serve nginx                               what this machine can resolve
   plimsoll compare http://10.0.0.10:8080/ http://10.0.0.10:8081/ --client ssh://load1,ssh://load2   load from two machines
-  plimsoll compare plimsoll-runs/before plimsoll-runs/after         runs that are stored
+  plimsoll compare plimsoll-runs/before plimsoll-runs/after         runs that are stored, or two page renders
 
 Calls, from the whole 95 % interval of the change: better or worse (beyond --margin), small change (not 0, within it),
 same (around 0, within it), cannot tell.
@@ -42,7 +42,7 @@ on the capacity; others as in plimsoll --help.";
 pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub(crate) given: Given,
-    /// Target URLs, the baseline first; or directories of stored runs
+    /// Target URLs, the baseline first; or directories of stored runs, or of two page renders
     #[arg(id = "url", value_name = "URL|DIR")]
     pub(crate) targets: Vec<String>,
     /// Server to start, measure and stop, such as 'nginx workers=2'; repeatable, the baseline first

@@ -13,8 +13,8 @@ Examples:
 Exit codes: 0 also with changes; 1 with --fail-if-worse if the last change of any figure made it worse; others as in
 plimsoll --help.";
 
-/// Change points over many stored results: when goodput, p99, server CPU per request, capacity or the effect of a variant
-/// moved, and by how much.
+/// Change points over many stored results: when goodput, p99, server CPU per request, capacity, the effect of a variant or the
+/// largest contentful paint of a page moved, and by how much.
 ///
 /// Server CPU per request of comparisons is normalised by their canary trials: a machine that became slower is no change.
 /// Results that were measured alike (target, load, client, machine) form a series; each figure of a series is searched by
@@ -23,7 +23,7 @@ plimsoll --help.";
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct HistoryArgs {
-    /// Result directories of run, sweep, capacity or compare, or directories that hold them
+    /// Result directories of run, sweep, capacity, compare or render, or directories that hold them
     #[arg(value_name = "DIR", required = true)]
     pub(crate) directories: Vec<PathBuf>,
     /// Smallest change that is reported

@@ -1,5 +1,6 @@
 //! The flags of `plimsoll render`.
 
+use super::OutputArgs;
 use clap::Args;
 use model::{Count, Duration};
 use std::path::PathBuf;
@@ -9,6 +10,9 @@ Examples:
   plimsoll render https://shop.example/                         one page, cold and warm
   plimsoll render http://127.0.0.1:8080/ http://127.0.0.1:8081/  before and after, the baseline first
   plimsoll render http://127.0.0.1:8080/ --blocks 20 --json | jq '.arms[0].figures'
+  plimsoll render https://shop.example/ -o before       and, after a change of the server, -o after
+  plimsoll compare before after                         the change between the two stored results
+  plimsoll history plimsoll-runs                        LCP, FCP, TTFB, bytes and requests over many results
   plimsoll render https://127.0.0.1:8443/ -k --browser /opt/chromium/chrome
 
 Calls of two pages, from the whole 95 % interval of the change: better or worse (beyond --margin), small change (not 0,
@@ -47,10 +51,6 @@ pub(crate) struct RenderArgs {
     /// No sandbox of the browser, where the machine allows none: only for pages that you trust
     #[arg(long, help_heading = "Browser")]
     pub(crate) no_sandbox: bool,
-    /// One JSON object on stdout instead of text
-    #[arg(long, help_heading = "Output")]
-    pub(crate) json: bool,
-    /// No progress on stderr
-    #[arg(short, long, help_heading = "Output")]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }

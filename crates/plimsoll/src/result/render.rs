@@ -1,11 +1,13 @@
 //! Loads of pages into the record of a page render.
 
+use evidence::factors::{differences, of_render};
 use judge::{RenderClaim, judge_render};
 use model::{
-    Browser, CacheState, Environment, FORMAT_RENDER, PageLoad, Redacted, RenderArm, RenderEffect, RenderFigure,
-    RenderMetric, RenderRecord, RenderSettings,
+    Browser, CacheState, EffectMethod, Environment, FORMAT_RENDER, Finding, FindingState, PageLoad, Redacted,
+    RenderArm, RenderEffect, RenderFigure, RenderMetric, RenderRecord, RenderSettings, Verdict, VerdictState,
 };
 use stats::CONFIDENCE;
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 /// What was measured, and with what.
@@ -88,10 +90,97 @@ fn effect(loads: &[PageLoad], metric: RenderMetric, cache: CacheState, margin: f
     })
 }
 
+/// Two stored results of one page each, held against each other, with the names of their directories; the baseline first.
+///
+/// # Errors
+/// One line, when they may not be compared.
+pub(crate) fn stored_pair(results: [(&str, &RenderRecord); 2], margin: f64) -> Result<RenderRecord, String> {
+    for (name, record) in results {
+        if record.verdict.state == VerdictState::Invalid {
+            return Err(format!(
+                "{name}: it is INVALID, and nothing may be compared with it (CP-10); see plimsoll report"
+            ));
+        }
+        if record.arms.len() != 1 {
+            let why = "it has two pages, which are compared in it; name results of one page each";
+            return Err(format!("{name}: {why}"));
+        }
+    }
+    let [(first, before), (second, after)] = results;
+    let apart = differences(&of_render(before, 0), &of_render(after, 0));
+    // Another page is what two URLs of one render are.
+    if let Some((factor, one, other)) = apart.into_iter().find(|(factor, ..)| factor != "page") {
+        return Err(format!(
+            "{second} may not be compared with {first} (CP-01): {factor}: {other}, not {one}; measure both alike"
+        ));
+    }
+    let of_second = after.loads.iter().map(|load| PageLoad { arm: 1, ..load.clone() });
+    let loads: Vec<PageLoad> = before.loads.iter().cloned().chain(of_second).collect();
+    Ok(RenderRecord {
+        format: FORMAT_RENDER.to_owned(),
+        verdict: both(results),
+        arms: [before, after].iter().flat_map(|record| record.arms.iter().cloned()).collect(),
+        effects: each(|metric, cache| unpaired(&loads, metric, cache, margin)),
+        browser: after.browser.clone(),
+        settings: RenderSettings { margin, ..after.settings },
+        spent_ns: before.spent_ns + after.spent_ns,
+        environment: after.environment.clone(),
+        started: after.started.clone(),
+        interrupted: before.interrupted || after.interrupted,
+        loads,
+    })
+}
+
+/// What was found of each, and what is not alike in both.
+fn both(results: [(&str, &RenderRecord); 2]) -> Verdict {
+    let [(_, before), (_, after)] = results;
+    let of = |(name, record): (&str, &RenderRecord)| {
+        let findings = record.verdict.findings.iter().cloned();
+        let name = name.to_owned();
+        findings
+            .map(move |finding| Finding { message: format!("{name}: {}", finding.message), ..finding })
+            .collect::<Vec<_>>()
+    };
+    let mut findings: Vec<Finding> = results.into_iter().flat_map(of).collect();
+    if before.browser.version != after.browser.version {
+        findings.push(Finding {
+            rule: "CP-01".to_owned(),
+            state: FindingState::Warning,
+            message: format!(
+                "the browser is {} in one and {} in the other: part of the change may be the browser's",
+                before.browser.version, after.browser.version
+            ),
+            remedy: "measure both with the same browser (--browser PATH)".to_owned(),
+            evidence: Default::default(),
+        });
+    }
+    findings.sort_by_key(|finding| Reverse(finding.state));
+    Verdict { findings, ..after.verdict.clone() }
+}
+
+/// Second page over first, of loads that were not made in the same blocks.
+fn unpaired(loads: &[PageLoad], metric: RenderMetric, cache: CacheState, margin: f64) -> Option<RenderEffect> {
+    let of_arm = |arm: u64| -> Vec<f64> {
+        let loads = loads.iter().filter(|load| load.arm == arm && load.cache == cache);
+        loads.filter_map(|load| load.value(metric)).collect()
+    };
+    let ratio = stats::unpaired_ratio(&of_arm(0), &of_arm(1), CONFIDENCE)?;
+    Some(RenderEffect {
+        metric,
+        cache,
+        primary: metric == RenderMetric::PRIMARY && cache == CacheState::Cold,
+        ratio,
+        call: stats::call(&ratio, RenderMetric::WANTED, margin),
+        method: EffectMethod::RankSum,
+        p_value: None,
+        sd_log: None,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{Call, PageFailure, PageFailureKind, VerdictState};
+    use model::{Call, Estimate, PageFailure, PageFailureKind};
 
     fn load(block: u64, arm: u64, cache: CacheState, lcp_ms: u64) -> PageLoad {
         PageLoad {
@@ -185,5 +274,47 @@ mod tests {
         assert!(record.effects.is_empty() && record.arms.len() == 1);
         let json = report::json::render(&record);
         assert!(!json.contains("abcdefghij") && json.contains("http://a.example/?token="), "{json}");
+    }
+
+    fn stored(factor: u64) -> RenderRecord {
+        let loads = halved().into_iter().filter(|load| load.arm == 0);
+        let scaled = |load: PageLoad| PageLoad { lcp_ns: load.lcp_ns.map(|ns| ns * factor / 10), ..load };
+        made(loads.map(scaled).collect(), &two()[..1])
+    }
+
+    #[test]
+    fn two_stored_results_have_a_change_between_all_of_their_loads() {
+        let (before, after) = (stored(10), stored(4));
+        let pair = stored_pair([("before", &before), ("after", &after)], 0.02).unwrap();
+        assert_eq!((pair.arms.len(), pair.loads.len()), (2, before.loads.len() + after.loads.len()));
+        assert_eq!((pair.arms[0].clone(), pair.arms[1].clone()), (before.arms[0].clone(), after.arms[0].clone()));
+        let primary: Vec<_> = pair.effects.iter().filter(|effect| effect.primary).collect();
+        assert_eq!((primary.len(), primary[0].method, primary[0].call), (1, EffectMethod::RankSum, Call::Better));
+        let Estimate { value, low, high, n } = primary[0].ratio;
+        assert!((value - 0.4).abs() < 0.02 && n == 8, "{primary:#?}");
+        // Levels of the blocks do not cancel here, so that it is wide.
+        assert!(low.is_some_and(|low| low < 0.33) && high.is_some_and(|high| high > 0.48), "{primary:#?}");
+    }
+
+    #[test]
+    fn results_that_were_not_measured_alike_are_not_compared() {
+        let before = stored(10);
+        let refused = |after: &RenderRecord| stored_pair([("before", &before), ("after", after)], 0.02).unwrap_err();
+        let mut narrow = stored(10);
+        narrow.settings.width_px = 400;
+        let why = "after may not be compared with before (CP-01): window: 400 x 1 pixels, not 1 x 1 pixels";
+        assert!(refused(&narrow).starts_with(why), "{}", refused(&narrow));
+        assert!(refused(&made(halved(), &two())).contains("it has two pages"));
+        let mut failed = halved();
+        failed.iter_mut().for_each(|load| {
+            load.failure = Some(PageFailure { kind: PageFailureKind::Status, message: "503".to_owned() });
+        });
+        assert!(refused(&made(failed, &two()[..1])).contains("it is INVALID"));
+        let mut newer = stored(10);
+        newer.browser.version = "Chrome/157".to_owned();
+        let pair = stored_pair([("before", &before), ("after", &newer)], 0.02).unwrap();
+        let rules: Vec<_> =
+            pair.verdict.findings.iter().map(|finding| (finding.rule.as_str(), finding.state)).collect();
+        assert_eq!(rules, [("CP-01", FindingState::Warning)]);
     }
 }

@@ -65,7 +65,7 @@ const fn state(record: AnyRecord<'_>) -> Option<VerdictState> {
         AnyRecord::Run(record) => Some(record.verdict.state),
         AnyRecord::Sweep(record) => Some(record.verdict.state),
         AnyRecord::Capacity(record) => Some(record.verdict.state),
-        AnyRecord::Sweeps(_) | AnyRecord::Compare(_) | AnyRecord::Experiment(_) => None,
+        AnyRecord::Sweeps(_) | AnyRecord::Compare(_) | AnyRecord::Experiment(_) | AnyRecord::Render(_) => None,
     }
 }
 

@@ -74,7 +74,7 @@ fn baseline(directory: &Path) -> Result<Baseline, CommandError> {
         AnyRecord::Sweeps(_) => {
             return Err(refuse("it has several sweeps; name one of the directories in its arms/"));
         }
-        AnyRecord::Compare(_) | AnyRecord::Experiment(_) => {
+        AnyRecord::Compare(_) | AnyRecord::Experiment(_) | AnyRecord::Render(_) => {
             return Err(refuse("it has several results; name a run, a sweep or a capacity"));
         }
     };

@@ -43,9 +43,12 @@ impl Stored {
     pub(crate) fn distributions(&self) -> Option<Histograms> {
         match &self.record {
             Record::Run(record) => distributions(&self.directory, basis(record)),
-            Record::Sweep(_) | Record::Sweeps(_) | Record::Capacity(_) | Record::Compare(_) | Record::Experiment(_) => {
-                None
-            }
+            Record::Sweep(_)
+            | Record::Sweeps(_)
+            | Record::Capacity(_)
+            | Record::Compare(_)
+            | Record::Experiment(_)
+            | Record::Render(_) => None,
         }
     }
 }

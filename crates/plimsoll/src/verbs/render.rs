@@ -3,19 +3,22 @@
 use crate::cli::render::RenderArgs;
 use crate::exit::{CommandError, Exit};
 use crate::interrupt;
-use crate::output::printer;
+use crate::output::deliver::deliver;
 use crate::output::progress::Progress;
 use crate::result::render::{Measured, record};
 use crate::session::environment;
 use crate::settings;
 use crate::settings::compare::share;
 use crate::settings::target_url::{TargetUrl, is_local, resolve};
+use crate::store;
 use browser::{Browser, BrowserError, BrowserOptions, HEIGHT_PX, WIDTH_PX};
 use clock::Clock;
 use model::{
     CacheState, Call, NS_PER_S, PageFailureKind, PageLoad, Protocol, Redacted, RenderRecord, RenderSettings,
     VerdictState,
 };
+use report::record::AnyRecord;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -33,11 +36,13 @@ pub(crate) fn render(args: &RenderArgs) -> Result<Exit, CommandError> {
     let stop = interrupt::watch()?;
     let is_server_here = checked.is_server_here()?;
     let started = clock::wall_clock();
-    let progress = Progress::new(args.quiet);
+    let progress = Progress::new(args.output.quiet);
     progress.say("starting the browser");
-    let measured = measure(&checked, &stop, &progress);
+    // Whatever is wrong with the place of the result is told before the loads, which take minutes.
+    let create = || store::create(args.output.output.as_deref(), "render", &started);
+    let measured = measure(&checked, create, &stop, &progress);
     progress.end();
-    let Blocks { loads, browser, spent_ns, interrupted } = measured?;
+    let Blocks { loads, browser, directory, spent_ns, interrupted } = measured?;
     let measured = Measured {
         urls: &checked.urls,
         settings: checked.settings,
@@ -46,14 +51,11 @@ pub(crate) fn render(args: &RenderArgs) -> Result<Exit, CommandError> {
         spent_ns,
         is_server_here,
         environment: Redacted::new(environment::describe()),
-        started,
+        started: started.clone(),
         interrupted,
     };
     let record = record(measured);
-    printer::result(&match args.json {
-        true => report::json::render(&record),
-        false => report::terminal::render(&record, &printer::style()),
-    })?;
+    deliver(&directory, AnyRecord::Render(&record), None, &args.output)?;
     Ok(exit(&record))
 }
 
@@ -106,12 +108,26 @@ impl Checked {
 struct Blocks {
     loads: Vec<Redacted<PageLoad>>,
     browser: model::Browser,
+    /// Where the result goes.
+    directory: PathBuf,
     spent_ns: u64,
     interrupted: bool,
 }
 
-fn measure(checked: &Checked, stop: &Arc<AtomicBool>, progress: &Progress) -> Result<Blocks, CommandError> {
+fn measure(
+    checked: &Checked,
+    create: impl FnOnce() -> Result<PathBuf, CommandError>,
+    stop: &Arc<AtomicBool>,
+    progress: &Progress,
+) -> Result<Blocks, CommandError> {
     let mut browser = Browser::start(&checked.options, Arc::clone(stop)).map_err(command_error)?;
+    let directory = match create() {
+        Ok(directory) => directory,
+        Err(error) => {
+            browser.close();
+            return Err(error);
+        }
+    };
     let clock = Clock::start();
     let mut loads = Vec::new();
     let walked = walk(checked, &mut browser, progress, &mut loads);
@@ -122,7 +138,7 @@ fn measure(checked: &Checked, stop: &Arc<AtomicBool>, progress: &Progress) -> Re
         Err(BrowserError::Interrupted) if !loads.is_empty() => true,
         Err(error) => return Err(command_error(error)),
     };
-    Ok(Blocks { loads, browser: about, spent_ns, interrupted })
+    Ok(Blocks { loads, browser: about, directory, spent_ns, interrupted })
 }
 
 /// Measures block after block; only whole blocks are in `loads`.
@@ -183,7 +199,7 @@ fn command_error(error: BrowserError) -> CommandError {
 }
 
 /// The exit code of a result.
-fn exit(record: &RenderRecord) -> Exit {
+pub(crate) fn exit(record: &RenderRecord) -> Exit {
     let is_unreached = |load: &PageLoad| load.failure.as_ref().is_some_and(|why| why.kind == PageFailureKind::Network);
     match record.verdict.state {
         _ if record.interrupted => Exit::Interrupted,

@@ -76,7 +76,7 @@ fn recover(directory: &Path) -> Result<(), CommandError> {
     match &record {
         Record::Run(record) => keep_waits(directory, report::off_cpu::of_run(record)),
         Record::Sweep(record) => keep_waits(directory, report::off_cpu::of_sweep(record)),
-        Record::Sweeps(_) | Record::Capacity(_) | Record::Compare(_) | Record::Experiment(_) => {}
+        Record::Sweeps(_) | Record::Capacity(_) | Record::Compare(_) | Record::Experiment(_) | Record::Render(_) => {}
     }
     store::write_recovered(directory, &report::json::record(record.as_ref()))
 }

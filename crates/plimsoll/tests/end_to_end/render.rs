@@ -93,6 +93,40 @@ fn delay_bytes_and_requests_of_a_page_are_found() {
     assert_eq!(rules, ["RE-07", "ST-06"], "{record:#}");
 }
 
+/// Nothing was stored: no page, no report, no history, and no comparison of before and after.
+#[test]
+fn a_result_is_stored_shown_again_and_compared_with_another() {
+    installed("chromium", "chromium");
+    let server = BrokenServer::start(serve);
+    let url = server.url("/slow.html");
+    let script = format!(
+        r#"set -e
+        "$PLIMSOLL" render '{url}' --blocks 2 -o before >first
+        "$PLIMSOLL" render '{url}' --blocks 2 -q --json -o after >second
+        rm before/report.html
+        "$PLIMSOLL" report before >told
+        "$PLIMSOLL" report before after --format markdown >both
+        "$PLIMSOLL" history . >history
+        "$PLIMSOLL" render '{url}' --blocks 1 -o before 2>occupied || true
+        "$PLIMSOLL" compare before after --json >changed || test $? = 5"#
+    );
+    let ended = shell(&script).run();
+    ended.exits(0);
+    let (first, told) = (ended.file("first"), ended.file("told"));
+    assert!(first.ends_with("\nrecord: before\npage: before/report.html\n"), "{first}");
+    assert!(
+        told.contains("largest contentful paint (LCP)") && told.ends_with("\npage: before/report.html\n"),
+        "{told}"
+    );
+    assert!(ended.file("before/report.html").contains("<h2>Quantities</h2>"));
+    assert_eq!(ended.file("second"), ended.file("after/run.json"));
+    assert!(ended.file("both").contains("| before |") && ended.file("both").contains("| after |"));
+    assert!(ended.file("history").contains("page render, "), "{}", ended.file("history"));
+    assert!(ended.file("occupied").contains("there is a result in it already"), "{}", ended.file("occupied"));
+    let changed: Value = serde_json::from_str(&ended.file("changed")).expect("JSON");
+    assert_eq!((text(&changed, "format"), text(&changed, "effects.0.method")), ("plimsoll.render/1", "rank_sum"));
+}
+
 #[test]
 fn an_error_page_and_a_server_that_is_not_there_are_no_result() {
     installed("chromium", "chromium");

@@ -1,10 +1,10 @@
 //! What a history keeps of a result: its figures, what it may be compared with, and what else could explain a change.
 
 use crate::figures::{self, Figures};
-use evidence::factors::{of_capacity, of_run, of_sweep};
+use evidence::factors::{of_capacity, of_render, of_run, of_sweep};
 use model::{
-    CapacityRecord, Environment, Factor, FindingState, HistoryQuantity, HistoryRun, Plan, RunRecord, SweepRecord,
-    Verdict,
+    CapacityRecord, Environment, Factor, FindingState, HistoryQuantity, HistoryRun, Plan, RenderArm, RenderRecord,
+    RunRecord, SweepRecord, Verdict,
 };
 use std::collections::BTreeMap;
 
@@ -74,6 +74,29 @@ pub(super) fn entry_of_capacity(name: &str, record: &CapacityRecord) -> HistoryE
         interrupted: record.interrupted,
         rules: rules(&record.verdict),
     }
+}
+
+/// One for each page of a render.
+pub(super) fn entries_of_render(name: &str, record: &RenderRecord) -> Vec<HistoryEntry> {
+    let one = |(at, page): (usize, &RenderArm)| {
+        let known = HistoryQuantity::ALL.into_iter().filter_map(|quantity| {
+            let (metric, cache) = quantity.of_render()?;
+            let value = crate::renders::figure(page, metric, cache)?.median.value;
+            Some((quantity, Value { value, is_bound: false, ends: None }))
+        });
+        let mut facts = facts(&record.environment, None);
+        facts.insert(("browser".to_owned(), "version".to_owned()), record.browser.version.clone());
+        HistoryEntry {
+            run: history_run(name, &record.started, &record.verdict),
+            factors: of_render(record, at),
+            facts,
+            figures: known.filter(|(_, figure)| figure.value > 0.0 && figure.value.is_finite()).collect(),
+            canary_ns: None,
+            interrupted: record.interrupted,
+            rules: rules(&record.verdict),
+        }
+    };
+    record.arms.iter().enumerate().map(one).collect()
 }
 
 pub(super) fn history_run(name: &str, started: &str, verdict: &Verdict) -> HistoryRun {

@@ -11,7 +11,7 @@ pub use figures::HistoryEntry;
 
 use crate::Named;
 use crate::record::AnyRecord;
-use figures::{entry_of_capacity, entry_of_run, entry_of_sweep};
+use figures::{entries_of_render, entry_of_capacity, entry_of_run, entry_of_sweep};
 use model::{
     Change, FORMAT_HISTORY, HistoryChange, HistoryFigure, HistoryQuantity, HistoryRecord, HistoryRun, HistorySeries,
     HistorySettings, LeftOut, VerdictState,
@@ -34,6 +34,7 @@ pub fn entries(named: Named<'_>) -> Result<Vec<HistoryEntry>, String> {
         }
         AnyRecord::Compare(record) => comparisons::entries(named.name, record),
         AnyRecord::Experiment(_) => Err("an experiment; name the directories of its steps".to_owned()),
+        AnyRecord::Render(record) => Ok(entries_of_render(named.name, record)),
     }
 }
 

@@ -1,7 +1,7 @@
 //! A history in words and rows: for the terminal and the page.
 
 use crate::terminal::verdict::state_word;
-use model::human::{factor, percent, plural, rate, time};
+use model::human::{bytes, factor, percent, plural, rate, short, time};
 use model::{
     Change, Estimate, HistoryChange, HistoryFigure, HistoryQuantity, HistoryRecord, HistorySeries, VerdictState,
 };
@@ -11,7 +11,7 @@ const DIFFERS_MAX: usize = 6;
 /// Heights of a sparkline.
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// Factors that name a series; the others are the same in all that a reader is likely to hold against it.
-const NAMING: [&str; 6] = ["kind", "variant", "target", "goal", "load", "requests"];
+const NAMING: [&str; 7] = ["kind", "variant", "target", "page", "goal", "load", "requests"];
 
 /// Columns of [`figure_rows`].
 pub(crate) const FIGURES: [&str; 5] = ["figure", "level", "results", "changes", "oldest to latest"];
@@ -208,6 +208,8 @@ pub(crate) fn value(quantity: HistoryQuantity, value: f64) -> String {
     match quantity {
         ratio if ratio.is_ratio() => signed(value),
         HistoryQuantity::GoodputPerS | HistoryQuantity::CapacityPerS => rate(value),
+        HistoryQuantity::TransferredColdBytes => bytes(value as u64),
+        HistoryQuantity::RequestsCold => short(value),
         _ => time(value),
     }
 }

@@ -127,9 +127,10 @@ fn capitalised(text: &str) -> String {
 fn axis(quantity: HistoryQuantity, values: &[f64]) -> Axis {
     match quantity {
         ratio if ratio.is_ratio() => Axis::new().tick_format("+.1%").zero_line(true),
-        HistoryQuantity::GoodputPerS | HistoryQuantity::CapacityPerS => {
-            Axis::new().range_mode(RangeMode::Normal).tick_format("~s").zero_line(false)
-        }
+        HistoryQuantity::GoodputPerS
+        | HistoryQuantity::CapacityPerS
+        | HistoryQuantity::TransferredColdBytes
+        | HistoryQuantity::RequestsCold => Axis::new().range_mode(RangeMode::Normal).tick_format("~s").zero_line(false),
         _ => time_axis(values.iter().copied()),
     }
 }

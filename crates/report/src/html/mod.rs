@@ -20,6 +20,7 @@ mod layers;
 mod operating;
 mod pools;
 mod profile;
+mod render;
 mod resources;
 mod run;
 mod status;
@@ -150,6 +151,7 @@ fn each(item: &Item<'_>) -> Vec<ResultView> {
         AnyRecord::Capacity(record) => vec![capacity::view(&shown(0, String::new()), record)],
         AnyRecord::Compare(record) => vec![compare::view(&shown(0, String::new()), record)],
         AnyRecord::Experiment(record) => vec![experiment::view(&shown(0, String::new()), record)],
+        AnyRecord::Render(record) => vec![render::view(&shown(0, String::new()), record)],
     }
 }
 
@@ -179,6 +181,11 @@ fn side_by_side(items: &[Item<'_>], count: usize) -> ResultView {
             named.iter().filter_map(|named| crate::compare::row(*named)).collect(),
         ),
         ("Experiments", experiments.header, experiments.rows),
+        (
+            "Page renders",
+            crate::renders::header_beside(),
+            named.iter().flat_map(|named| crate::renders::rows_beside(*named)).collect(),
+        ),
     ];
     let tables = tables.map(|(title, header, rows): (_, _, Vec<_>)| Table { title, header, rows });
     ResultView {

@@ -22,7 +22,7 @@ pub fn step_result(record: AnyRecord<'_>) -> Option<StepResult> {
         AnyRecord::Sweep(record) => of_sweep(record),
         AnyRecord::Capacity(record) => of_capacity(record),
         AnyRecord::Compare(record) => of_compare(record),
-        AnyRecord::Sweeps(_) | AnyRecord::Experiment(_) => None,
+        AnyRecord::Sweeps(_) | AnyRecord::Experiment(_) | AnyRecord::Render(_) => None,
     }
 }
 

@@ -128,7 +128,7 @@ fn of_result(named: Named<'_>) -> Vec<Sample<'_>> {
             runs.map(|of| Sample { arm: Some(of.arm.as_str()), ..plain(&of.run) }).collect()
         }
         // What its steps measured is in results of their own.
-        AnyRecord::Experiment(_) => Vec::new(),
+        AnyRecord::Experiment(_) | AnyRecord::Render(_) => Vec::new(),
         AnyRecord::Sweep(_) | AnyRecord::Sweeps(_) => {
             let sweeps = named.record.sweeps().iter();
             let each = sweeps.flat_map(|sweep| {

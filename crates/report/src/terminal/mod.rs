@@ -51,6 +51,7 @@ pub fn results(results: &[Named<'_>], style: &Style) -> String {
         AnyRecord::Capacity(record) => capacity(record, style),
         AnyRecord::Compare(record) => compare(record, style),
         AnyRecord::Experiment(record) => experiment(record, style),
+        AnyRecord::Render(record) => render(record, style),
     };
     match results {
         [only] => full(only),

@@ -1,90 +1,35 @@
 //! A page render in a terminal: the quantities of one page, cold and warm, or of two pages against each other.
 
 use super::Style;
-use super::layout::{columns, labelled, labelled_rows, table};
-use super::verdict::{all_findings, headline};
-use crate::changes::{interval, signed};
-use model::human::{bytes, plural, short, time};
-use model::{CacheState, Estimate, RenderArm, RenderFigure, RenderMetric, RenderRecord};
-
-/// What stands where a value is not known.
-const NONE: &str = "-";
+use super::layout::{columns, labelled, labelled_rows, table, wrap};
+use super::verdict::{findings, headline};
+use crate::renders;
+use model::RenderRecord;
 
 /// The whole result: verdict, what was measured with what, quantities, findings with remedies. Ends with a newline.
 #[must_use]
 pub fn render(record: &RenderRecord, style: &Style) -> String {
     let style = *style;
     let mut out = headline(&record.verdict, style);
-    for (arm, role) in record.arms.iter().zip(roles(record)) {
+    for (arm, role) in record.arms.iter().zip(renders::roles(record)) {
         out.push_str(&labelled(role, &arm.url, style));
     }
-    out.push_str(&labelled("browser", &browser(record), style));
-    out.push_str(&labelled("loads", &loads(record), style));
+    out.push_str(&labelled("browser", &renders::browser(record), style));
+    out.push_str(&labelled("loads", &renders::loads(record), style));
     if record.interrupted {
         out.push_str(&labelled("interrupted", "stopped before all blocks were measured", style));
     }
-    let (header, rows) = match &record.arms[..] {
-        [page] => of_one(page),
-        _ => of_two(record),
-    };
+    let (header, rows) = renders::table(record);
     if !rows.is_empty() {
         out.push('\n');
         out.push_str(&lines(&header, &rows, style));
     }
-    // Nothing is stored that could be asked for the rest.
-    out.push_str(&all_findings(&record.verdict, style));
+    if let Some(remark) = renders::remark(record) {
+        out.push_str(&wrap("", remark, style.width, 2));
+        out.push('\n');
+    }
+    out.push_str(&findings(&record.verdict, style));
     out
-}
-
-fn roles(record: &RenderRecord) -> [&'static str; 2] {
-    if record.arms.len() == 1 { ["page", ""] } else { ["baseline", "variant"] }
-}
-
-fn browser(record: &RenderRecord) -> String {
-    let settings = &record.settings;
-    let sandbox = if settings.sandbox { "" } else { ", without its sandbox" };
-    format!("{}, window of {} x {} pixels{sandbox}", record.browser.version, settings.width_px, settings.height_px)
-}
-
-fn loads(record: &RenderRecord) -> String {
-    let blocks = record.loads.iter().map(|load| load.block + 1).max().unwrap_or(0);
-    let order = if record.arms.len() > 1 { ", both pages in shuffled order" } else { "" };
-    format!("{} of a cold load (new profile) and a warm one (second visit){order}", plural(blocks, "block"))
-}
-
-type Table = (Vec<&'static str>, Vec<Vec<String>>);
-
-/// Cold beside warm.
-fn of_one(page: &RenderArm) -> Table {
-    let of = |metric: RenderMetric, cache: CacheState| page.figures.iter().find(|figure| figure.is(metric, cache));
-    let row = |metric: RenderMetric| {
-        let cells = CacheState::ALL.into_iter().flat_map(|cache| match of(metric, cache) {
-            Some(figure) => [value(metric, figure.median.value), range(metric, &figure.median)],
-            None => [NONE, NONE].map(str::to_owned),
-        });
-        let any = CacheState::ALL.into_iter().any(|cache| of(metric, cache).is_some());
-        any.then(|| std::iter::once(metric.words().to_owned()).chain(cells).collect())
-    };
-    let header = vec!["median", "cold", "95 % interval", "warm", "95 % interval"];
-    (header, RenderMetric::ALL.into_iter().filter_map(row).collect())
-}
-
-/// One page against the other.
-fn of_two(record: &RenderRecord) -> Table {
-    let median = |arm: usize, metric: RenderMetric, cache: CacheState| {
-        let figure = record.arms.get(arm)?.figures.iter().find(|figure| figure.is(metric, cache))?;
-        Some(value(metric, figure.median.value))
-    };
-    let rows = record.effects.iter().map(|effect| {
-        let (metric, cache) = (effect.metric, effect.cache);
-        let medians = [0, 1].map(|arm| median(arm, metric, cache).unwrap_or_else(|| NONE.to_owned()));
-        let change = signed(effect.ratio.value - 1.0);
-        let range = interval(&effect.ratio).unwrap_or_else(|| NONE.to_owned());
-        let names = [metric.words(), cache.words()].map(str::to_owned);
-        let call = effect.call.words().to_owned();
-        names.into_iter().chain(medians).chain([change, range, call]).collect()
-    });
-    (vec!["quantity", "cache", "baseline", "variant", "change", "95 % interval", "call"], rows.collect())
 }
 
 /// A table, or a line or two for each row where there is no room for it.
@@ -96,36 +41,14 @@ fn lines(header: &[&str], rows: &[Vec<String>], style: Style) -> String {
     fitting.unwrap_or_else(|| labelled_rows(header, rows, left, style))
 }
 
-fn value(metric: RenderMetric, value: f64) -> String {
-    match metric {
-        RenderMetric::TransferredBytes => bytes(value as u64),
-        RenderMetric::Requests => short(value),
-        RenderMetric::TtfbNs | RenderMetric::FcpNs | RenderMetric::LcpNs | RenderMetric::LoadNs => time(value),
-    }
-}
-
-fn range(metric: RenderMetric, median: &Estimate) -> String {
-    match (median.low, median.high) {
-        (Some(low), Some(high)) => format!("{} to {}", value(metric, low), value(metric, high)),
-        _ => NONE.to_owned(),
-    }
-}
-
-/// A figure by its names.
-trait Named {
-    fn is(&self, metric: RenderMetric, cache: CacheState) -> bool;
-}
-
-impl Named for RenderFigure {
-    fn is(&self, metric: RenderMetric, cache: CacheState) -> bool {
-        (self.metric, self.cache) == (metric, cache)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{Browser, Call, EffectMethod, Environment, RenderEffect, RenderSettings, Verdict, VerdictState};
+    use crate::record::AnyRecord;
+    use model::{
+        Browser, CacheState, Call, EffectMethod, Environment, Estimate, RenderArm, RenderEffect, RenderFigure,
+        RenderMetric, RenderSettings, Verdict, VerdictState,
+    };
 
     fn figure(metric: RenderMetric, cache: CacheState, value: f64) -> RenderFigure {
         let median = Estimate { value, low: Some(0.9 * value), high: Some(1.1 * value), n: 10 };
@@ -203,6 +126,7 @@ bytes on the wire               123 kB  111 kB to 136 kB       -              -
     #[test]
     fn two_pages_have_their_change_and_its_call() {
         let mut record = record(&["http://a.example/", "http://b.example/"]);
+        record.arms[1].figures[0].median.value = 100e6;
         record.effects.push(RenderEffect {
             metric: RenderMetric::LcpNs,
             cache: CacheState::Cold,
@@ -217,12 +141,53 @@ bytes on the wire               123 kB  111 kB to 136 kB       -              -
         assert!(text.contains("baseline     http://a.example/\nvariant      http://b.example/\n"), "{text}");
         let row = text.lines().find(|line| line.starts_with("largest")).expect("a row");
         let cells: Vec<&str> = row.split_whitespace().collect();
-        assert_eq!(cells[4..], ["cold", "200", "ms", "200", "ms", "-50", "%", "-55.0", "to", "-45.0", "%", "better"]);
+        assert_eq!(cells[4..], ["cold", "200", "ms", "100", "ms", "-50", "%", "-55.0", "to", "-45.0", "%", "better"]);
         let text = render(&record, &plain(80));
-        let labelled = "baseline 200 ms, variant 200 ms, change -50 %, 95 % interval -55.0 to -45.0 %, call better";
+        let labelled = "baseline 200 ms, variant 100 ms, change -50 %, 95 % interval -55.0 to -45.0 %, call better";
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words.contains(&format!("largest contentful paint (LCP), cold: {labelled}")), "{text}");
         let narrow = render(&record, &plain(60));
         assert!(narrow.lines().all(|line| line.chars().count() <= 60), "{narrow}");
+    }
+
+    /// "warm requests 2 -> 5.50, change 0 %, interval -43.8 % to 4.50 times" were three statements that did not agree.
+    #[test]
+    fn a_change_agrees_with_the_medians_beside_it_and_an_interval_has_one_unit() {
+        let mut record = record(&["http://a.example/", "http://b.example/"]);
+        for (arm, median) in record.arms.iter_mut().zip([2.0, 5.5]) {
+            arm.figures.push(figure(RenderMetric::Requests, CacheState::Warm, median));
+        }
+        record.effects.push(RenderEffect {
+            metric: RenderMetric::Requests,
+            cache: CacheState::Warm,
+            primary: false,
+            ratio: Estimate { value: 1.0, low: Some(0.562), high: Some(4.5), n: 6 },
+            call: Call::CannotTell,
+            method: EffectMethod::HodgesLehmann,
+            p_value: None,
+            sd_log: None,
+        });
+        let row = |record: &RenderRecord| {
+            let text = render(record, &plain(110));
+            let row = text.lines().find(|line| line.starts_with("requests")).expect("a row").to_owned();
+            (row.split_whitespace().collect::<Vec<_>>().join(" "), text)
+        };
+        let (shown, text) = row(&record);
+        assert_eq!(shown, "requests warm 2 5.50 +175 % 0.56 to 4.50 times cannot tell");
+        assert!(!text.contains('*'), "{text}");
+        record.effects[0].ratio = Estimate { value: 1.0, low: Some(0.9), high: Some(1.2), n: 6 };
+        let (shown, text) = row(&record);
+        assert_eq!(shown, "requests warm 2 5.50 0 % * -10.0 to +20.0 % cannot tell");
+        assert!(text.contains("* the change within the blocks is another"), "{text}");
+    }
+
+    #[test]
+    fn stored_results_stand_beside_each_other_with_their_pages() {
+        let record = record(&["http://a.example/", "http://b.example/"]);
+        let rows = renders::rows_beside(crate::Named { name: "before", record: AnyRecord::Render(&record) });
+        assert_eq!(rows.len(), 4, "each page, cold and warm");
+        assert_eq!(rows[0][..4], ["before", "http://a.example/", "valid", "cold"].map(str::to_owned));
+        assert_eq!((rows[0][6].as_str(), rows[1][6].as_str(), rows[0][4].as_str()), ("200 ms", "100 ms", "-"));
+        assert_eq!(renders::header_beside().len(), rows[0].len());
     }
 }

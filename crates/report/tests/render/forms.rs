@@ -6,10 +6,11 @@ use crate::experiments::experiment;
 use crate::fixtures::{invalid_run, redirecting_probe, valid_sweep};
 use crate::histories::changed_history;
 use crate::pages::{profiled, with_seconds};
+use crate::renders::render;
 use model::{
     AuditsRecord, CapacityRecord, Change, CheckRecord, CheckRow, CheckState, Coded, CompareRecord, CpuTimes,
     ExperimentRecord, Figure, GroupObservation, HistoryRecord, HttpTraits, KernelFigures, LostAgent, MachineCpu,
-    MixRecord, NS_PER_S, Observation, OthersUse, PoolObserved, Probe, ProcessUse, ProfileRecord,
+    MixRecord, NS_PER_S, Observation, OthersUse, PoolObserved, Probe, ProcessUse, ProfileRecord, RenderRecord,
     RunRecord, Served, Sockets, StatusRecord, Step, SweepRecord, TargetCheck, TlsSession, WaitObserved,
 };
 use serde::Serialize;
@@ -173,6 +174,7 @@ pub(crate) struct Forms {
     pub(crate) capacity: Form<CapacityRecord>,
     pub(crate) comparison: Form<CompareRecord>,
     pub(crate) experiment: Form<ExperimentRecord>,
+    pub(crate) render: Form<RenderRecord>,
     pub(crate) history: Form<HistoryRecord>,
     pub(crate) probe: Form<Probe>,
     pub(crate) audits: Form<AuditsRecord>,
@@ -199,6 +201,7 @@ impl Forms {
             capacity: Form::of(&full_capacity()),
             comparison: Form::of(&full_comparison()),
             experiment: Form::of(&experiment()),
+            render: Form::of(&render()),
             history: Form::of(&changed_history()),
             probe: Form::of(&redirecting_probe()),
             audits: Form::of(&audits),

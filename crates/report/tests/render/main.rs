@@ -21,6 +21,8 @@ mod pages;
 mod paper;
 mod pools;
 mod promises;
+mod render;
+mod renders;
 mod series;
 mod tabulate;
 mod thresholds;

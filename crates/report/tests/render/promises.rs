@@ -35,7 +35,7 @@ type Results = fn(&Forms, &mut Texts<'_>, Way);
 type Way = fn(&[Item<'_>]);
 
 /// All kinds of results, each alone or with others.
-const RESULTS: [Results; 7] = [run, sweep, run_and_sweep, sweeps, capacity, comparison, experiment];
+const RESULTS: [Results; 8] = [run, sweep, run_and_sweep, sweeps, capacity, comparison, experiment, render];
 /// All ways in which each of them is rendered.
 const WAYS: [Way; 5] = [in_terminals, in_markdown, in_csv, as_json, in_page];
 /// What is rendered in ways of its own.
@@ -166,6 +166,11 @@ fn experiment(forms: &Forms, texts: &mut Texts<'_>, way: Way) {
     way(&[item(texts.take(), AnyRecord::Experiment(&experiment), None)]);
 }
 
+fn render(forms: &Forms, texts: &mut Texts<'_>, way: Way) {
+    let render = forms.render.filled(texts);
+    way(&[item(texts.take(), AnyRecord::Render(&render), None)]);
+}
+
 /// A sweep, and the run that all its points are.
 fn full_sweep(forms: &Forms, texts: &mut Texts<'_>) -> (RunRecord, SweepRecord) {
     let (run, mut sweep) = (forms.run.filled(texts), forms.sweep.filled(texts));
@@ -218,6 +223,7 @@ fn as_json(items: &[Item<'_>]) {
             AnyRecord::Capacity(record) => reads_back(&text, record),
             AnyRecord::Compare(record) => reads_back(&text, record),
             AnyRecord::Experiment(record) => reads_back(&text, record),
+            AnyRecord::Render(record) => reads_back(&text, record),
         }
     }
 }

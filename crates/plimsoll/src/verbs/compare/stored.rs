@@ -5,12 +5,13 @@ use crate::exit::{CommandError, Exit};
 use crate::output::deliver::deliver;
 use crate::output::printer;
 use crate::profiling::difference::{Half, keep_difference, php_function_changes};
+use crate::result::render::stored_pair;
 use crate::result::stored_comparison;
 use crate::settings::compare::{names, share};
 use crate::store;
 use crate::store::stored::{Record, Stored};
 use clap::{Args, Command};
-use model::{ArmProfile, COMPARE_ARMS_MAX, CompareLoad, CompareRecord, Redacted, RunRecord};
+use model::{ArmProfile, COMPARE_ARMS_MAX, CompareLoad, Redacted, RenderRecord, RunRecord};
 use report::Named;
 use report::flame::function_changes;
 use report::record::AnyRecord;
@@ -67,8 +68,12 @@ pub(super) fn compare(args: &CompareArgs, directories: &[PathBuf]) -> Result<Exi
         )));
     }
     let margin = share("--margin", &args.margin)?;
+    let stored: Vec<Stored> = directories.iter().map(|path| Stored::read(path)).collect::<Result<_, _>>()?;
+    if stored.iter().any(|stored| matches!(stored.record, Record::Render(_))) {
+        return renders(args, &stored, margin);
+    }
     let fail_if = super::fail_if(args, &[CompareLoad::Stored])?;
-    let runs: Vec<RunRecord> = directories.iter().map(|path| run(path)).collect::<Result<_, _>>()?;
+    let runs: Vec<RunRecord> = stored.into_iter().map(run).collect::<Result<_, _>>()?;
     let labels: Vec<String> = directories.iter().map(|path| path.display().to_string()).collect();
     let names = names(&args.name, &labels, false)?;
     let arms: Vec<(String, String, RunRecord)> =
@@ -76,7 +81,10 @@ pub(super) fn compare(args: &CompareArgs, directories: &[PathBuf]) -> Result<Exi
     let halves = halves(directories, &arms);
     let mut record = stored_comparison(arms, margin, &fail_if).map_err(CommandError::usage)?;
     record.profiles = profiles(&halves);
-    print(args, &record, &halves)?;
+    print(args, AnyRecord::Compare(&record), ("compare", &record.started), |directory| {
+        let others = halves.iter().enumerate().skip(1);
+        others.map(|(index, half)| keep_difference(directory, index, &halves[0], half).map(drop)).collect()
+    })?;
     Ok(super::exit(&record))
 }
 
@@ -104,30 +112,42 @@ fn profiles(halves: &[Half]) -> Vec<ArmProfile> {
     halves.iter().enumerate().map(one).collect()
 }
 
-fn run(directory: &Path) -> Result<RunRecord, CommandError> {
-    match Stored::read(directory)?.record {
-        Record::Run(run) => Ok(*run),
-        Record::Sweep(_) | Record::Sweeps(_) => Err(CommandError::usage(format!(
-            "{}: a sweep; plimsoll report with two of them draws their curves in one picture, and only single runs (plimsoll \
-             run) are compared when they are stored",
-            directory.display()
-        ))),
-        Record::Capacity(_) | Record::Compare(_) | Record::Experiment(_) => Err(CommandError::usage(format!(
-            "{}: only single runs (plimsoll run) are compared when they are stored; see plimsoll report for others",
-            directory.display()
-        ))),
+/// Compares two stored page renders.
+fn renders(args: &CompareArgs, stored: &[Stored], margin: f64) -> Result<Exit, CommandError> {
+    let refuse = |why: &str| Err(CommandError::usage(why));
+    if !args.fail_if.is_empty() || !args.name.is_empty() {
+        return refuse(
+            "--fail-if and --name are for runs; of page renders the exit code tells of the largest contentful paint",
+        );
+    }
+    let pages: Option<Vec<(String, &RenderRecord)>> = stored.iter().map(page).collect();
+    let Some([(first, before), (second, after)]) = pages.as_deref() else {
+        return refuse(
+            "a page render is compared with one other page render: name two of their directories, the baseline first",
+        );
+    };
+    let record = stored_pair([(first, before), (second, after)], margin).map_err(CommandError::usage)?;
+    print(args, AnyRecord::Render(&record), ("render", &record.started), |_| Ok(()))?;
+    Ok(crate::verbs::render::exit(&record))
+}
+
+fn page(stored: &Stored) -> Option<(String, &RenderRecord)> {
+    match &stored.record {
+        Record::Render(record) => Some((stored.directory.display().to_string(), record)),
+        _ => None,
     }
 }
 
-/// Prints it; it is kept only where a directory is named, as everything in it is stored already.
-fn print(args: &CompareArgs, record: &CompareRecord, halves: &[Half]) -> Result<(), CommandError> {
-    let started = &record.started;
-    let record = AnyRecord::Compare(record);
+/// Prints it; it is kept only where a directory is named, as everything in it is stored already, with what `keep` adds.
+fn print(
+    args: &CompareArgs,
+    record: AnyRecord<'_>,
+    (verb, started): (&str, &str),
+    keep: impl FnOnce(&Path) -> Result<(), CommandError>,
+) -> Result<(), CommandError> {
     if let Some(directory) = &args.output.output {
-        let directory = store::create(Some(directory), "compare", started)?;
-        for (index, half) in halves.iter().enumerate().skip(1) {
-            keep_difference(&directory, index, &halves[0], half)?;
-        }
+        let directory = store::create(Some(directory), verb, started)?;
+        keep(&directory)?;
         return deliver(&directory, record, None, &args.output);
     }
     if args.output.json {
@@ -135,4 +155,22 @@ fn print(args: &CompareArgs, record: &CompareRecord, halves: &[Half]) -> Result<
     }
     let style = Style { verbose: args.output.verbose, ..printer::style() };
     printer::result(&report::terminal::results(&[Named { name: "", record }], &style))
+}
+
+fn run(stored: Stored) -> Result<RunRecord, CommandError> {
+    let directory = stored.directory;
+    match stored.record {
+        Record::Run(run) => Ok(*run),
+        Record::Sweep(_) | Record::Sweeps(_) => Err(CommandError::usage(format!(
+            "{}: a sweep; plimsoll report with two of them draws their curves in one picture, and only single runs (plimsoll \
+             run) are compared when they are stored",
+            directory.display()
+        ))),
+        Record::Capacity(_) | Record::Compare(_) | Record::Experiment(_) | Record::Render(_) => {
+            Err(CommandError::usage(format!(
+                "{}: only single runs (plimsoll run) are compared when they are stored; see plimsoll report for others",
+                directory.display()
+            )))
+        }
+    }
 }

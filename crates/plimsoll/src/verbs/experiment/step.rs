@@ -160,6 +160,7 @@ pub(super) fn exit(record: AnyRecord<'_>) -> Exit {
         AnyRecord::Capacity(record) => capacity::exit(record),
         AnyRecord::Compare(record) => compare::exit(record),
         AnyRecord::Experiment(record) => exit(record.verdict.state, record.interrupted),
+        AnyRecord::Render(record) => crate::verbs::render::exit(record),
     };
     with_thresholds(by_itself, record)
 }

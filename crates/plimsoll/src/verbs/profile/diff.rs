@@ -53,6 +53,7 @@ fn read(directory: &Path) -> Result<Half, CommandError> {
             ));
         }
         Record::Capacity(_) => return Err(wrong("a search for a capacity, which has no profile".into())),
+        Record::Render(_) => return Err(wrong("a page render, which has no profile".into())),
         Record::Experiment(_) => return Err(wrong("an experiment; name the directory of one of its steps".into())),
     };
     let profiled = profiled.ok_or_else(|| wrong("not profiled; measure it with --profile".into()))?;

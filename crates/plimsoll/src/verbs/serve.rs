@@ -136,7 +136,6 @@ mod tests {
         for text in ["nginx workers=2 gzip=on", "command -- ./srv --port {port}"] {
             assert_eq!(read(&[text]), Ok(format!("{:?}", Spec::parse(text).unwrap())), "{text}");
         }
-        assert_eq!(read(&["nginx workers=2"]), read(&["nginx", "--workers", "2"]));
         for flags in [&["--port", "8080"][..], &["--set", "port=8080"], &["--", "./srv"]] {
             let why = read(&[&["nginx workers=2"], flags].concat()).unwrap_err();
             assert!(why.starts_with("\"nginx workers=2\" has settings already"), "{why}");

@@ -43,6 +43,18 @@ fn flags_that_do_not_go_together_are_refused() {
     }
 }
 
+/// Only the path of a page was printed, and `-v`, which the run had named, was a usage error.
+#[test]
+fn the_report_of_a_stored_run_is_its_text_with_all_findings_and_a_page() {
+    let ended = report(&[]).run();
+    let text = ended.exits(0).stdout.clone();
+    assert!(text.contains("\ntarget       ") && text.ends_with("\npage: ./report.html\n"), "{text}");
+    assert!(ended.file("report.html").contains("<!doctype html>"));
+    assert_eq!(report(&["-v"]).run().exits(0).stdout, text);
+    assert_eq!(report(&["--format", "html"]).run().exits(0).stdout, "./report.html\n");
+    assert_eq!(report(&["-o", "other.html"]).run().exits(0).stdout, "other.html\n");
+}
+
 #[test]
 fn curves_of_stored_sweeps_are_a_figure_beside_one_and_in_the_current_directory_of_several() {
     let one = plimsoll(["report", ".", "--format", "svg"]).with_file("run.json", SWEEP.as_bytes()).run();

@@ -53,16 +53,16 @@ pub(super) fn view(shown: &Shown<'_>, record: &RenderRecord) -> ResultView {
 
 /// One time of each load in the order of the blocks: what drifts, and loads of two kinds, are seen here; none without a value.
 fn by_block(record: &RenderRecord, metric: RenderMetric) -> Option<Chart> {
-    let curves = record.arms.iter().enumerate().flat_map(|(arm, page)| {
+    let curves = record.arms.iter().enumerate().flat_map(|(arm, _)| {
         let named = move |cache: CacheState| match record.arms.len() {
             1 => cache.words().to_owned(),
             _ => format!("{} {}", roles(record)[arm.min(1)], cache.words()),
         };
-        CacheState::ALL.map(|cache| (arm as u64, cache, named(cache), &page.url))
+        CacheState::ALL.map(|cache| (arm as u64, cache, named(cache)))
     });
     let mut traces: Vec<Curve> = Vec::new();
     let mut all = Vec::new();
-    for (i, (arm, cache, name, _)) in curves.enumerate() {
+    for (i, (arm, cache, name)) in curves.enumerate() {
         let of = record.loads.iter().filter(|load| (load.arm, load.cache) == (arm, cache));
         let known: Vec<(f64, f64)> = of
             .filter_map(|load| Some((load.block as f64 + 1.0, load.value(metric)?)))

@@ -114,8 +114,8 @@ pub use profiled::{ProcessRole, ProfileRecord, Profiled, ProfiledFunction, Profi
 pub use program::{KNOWN_PROGRAMS, KnownProgram, known_program};
 pub use record::{
     Bytes, Capacity, Change, Environment, Estimate, Fingerprint, Generator, Knee, LatencyRecord, MixRecord, Peak,
-    PointSummary, PoolFit, QUANTILE_TAIL_MIN, Quantiles, Requests, RestsOn, RunRecord, ServerHost, SweepRecord,
-    SweepsRecord, is_quantile_known,
+    PointSummary, PoolFit, QUANTILE_TAIL_MIN, Quantiles, Requests, RestsOn, RiseEnd, RunRecord, ServerHost,
+    SweepRecord, SweepsRecord, is_quantile_known,
 };
 pub use redact::{Redact, Redacted, count_secrets};
 pub use render::{

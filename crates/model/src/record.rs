@@ -373,6 +373,13 @@ pub struct SweepRecord {
     pub usl: Option<UslLaw>,
     /// True if the curve was followed past saturation.
     pub saturated: bool,
+    /// The largest load allowed (`--to`); null in a record from before this was told.
+    #[serde(default)]
+    pub limit: Option<f64>,
+    /// Why no larger loads were tried; null where something else has ended the sweep before, and in a record from before
+    /// this was told.
+    #[serde(default)]
+    pub rise_end: Option<RiseEnd>,
     /// What stops it, at its saturated load; null when nothing was measured.
     #[serde(default)]
     pub limiter: Option<Limiter>,
@@ -392,6 +399,39 @@ pub struct SweepRecord {
     /// The agent whose loss has ended it; omitted if none has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_lost: Option<LostAgent>,
+}
+
+/// Why a sweep tried no larger loads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RiseEnd {
+    /// The largest load allowed was measured.
+    Reached,
+    /// More connections gained no goodput.
+    Flat,
+    /// Goodput fell from its peak.
+    Fell,
+    /// Two rates in a row did not come back good.
+    NotHeld,
+    /// The client could not offer two rates in a row.
+    ClientBehind,
+    /// No response was good.
+    NothingGood,
+}
+
+impl RiseEnd {
+    /// In a clause.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Reached => "the largest load allowed was measured",
+            Self::Flat => "goodput had stopped growing, and each load that shows it was measured at least twice",
+            Self::Fell => "goodput had fallen from its peak, and both loads were measured at least twice",
+            Self::NotHeld => "two rates in a row did not come back as good responses, each time that they were offered",
+            Self::ClientBehind => "the client could not offer two rates in a row, each time that it tried",
+            Self::NothingGood => "no response was good at any load",
+        }
+    }
 }
 
 /// The loads that the answers of a sweep rest on.

@@ -2,7 +2,7 @@
 
 use crate::{
     ArmProfile, ArmRecord, Baseline, CapacitySettings, Change, CheckRow, CompareSettings, CompareTrialMade,
-    Confirmation, Environment, LimiterContext, LostAgent, Profiled, TrialMade,
+    Confirmation, Environment, LimiterContext, LostAgent, Profiled, RiseEnd, TrialMade,
 };
 use serde::{Deserialize, Serialize};
 
@@ -69,6 +69,11 @@ pub enum SessionEvent {
     },
     /// An agent was lost, and no load follows.
     AgentLost(LostAgent),
+    /// The rise of a sweep has ended, and no larger loads follow.
+    Risen {
+        /// Why.
+        end: RiseEnd,
+    },
     /// All loads have been measured.
     Changed {
         /// What of machine and server is another than it was at the begin.

@@ -83,6 +83,7 @@ impl Redact for SessionEvent {
             | Self::Search { .. }
             | Self::Trial { .. }
             | Self::Compared { .. }
+            | Self::Risen { .. }
             | Self::Changed { .. }
             | Self::Confirmed { .. }
             | Self::Finished { .. } => {}

@@ -1,7 +1,7 @@
 //! Search of a sweep: rising loads, and those again of which others left too little undisturbed, within a budget of time.
 
 use super::Search;
-use model::NS_PER_S;
+use model::{NS_PER_S, RiseEnd};
 use stats::{Next, Outcome, Sweep, SweepSettings};
 
 /// Time of a measurement beyond its window, its warm-up and what agents take to agree (connecting, rest).
@@ -90,6 +90,11 @@ impl SweepSearch {
             searched: None,
             loads: Vec::new(),
         }
+    }
+
+    /// Why no larger loads are tried; none while they may be.
+    pub(crate) fn rise_end(&self) -> Option<RiseEnd> {
+        self.sweep.rise_end()
     }
 
     const fn each_ns(&self) -> u64 {

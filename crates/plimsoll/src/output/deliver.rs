@@ -143,6 +143,8 @@ mod tests {
             fit: None,
             usl: None,
             saturated: false,
+            limit: None,
+            rise_end: None,
             limiter: None,
             profile: None,
             profile_unavailable: None,

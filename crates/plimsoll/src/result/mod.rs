@@ -19,7 +19,7 @@ use judge::goal::Goal;
 use judge::limiter::{confirm, limiter_of_run, names_a_limit};
 use model::{
     ArmProfile, ArmRecord, Begun, CapacitySettings, Change, CompareSettings, Confirmation, Environment, Evidence,
-    Limiter, LimiterContext, LostAgent, Measurement, Profiled, RunRecord, SessionEvent,
+    Limiter, LimiterContext, LostAgent, Measurement, Profiled, RiseEnd, RunRecord, SessionEvent,
 };
 use report::record::AnyRecord;
 
@@ -34,6 +34,8 @@ pub(crate) struct Facts {
     confirmation_unavailable: Option<String>,
     /// What is searched for, and good responses per second of the closed loop before.
     search: Option<(CapacitySettings, f64)>,
+    /// Why a sweep tried no larger loads.
+    rise_end: Option<RiseEnd>,
     /// What is compared, and which variants.
     comparison: Option<(CompareSettings, Vec<ArmRecord>)>,
     /// Of its variants.
@@ -57,6 +59,7 @@ impl Facts {
             confirmation: None,
             confirmation_unavailable: None,
             search: None,
+            rise_end: None,
             comparison: None,
             arm_profiles: Vec::new(),
             gone: None,
@@ -84,6 +87,7 @@ impl Facts {
             SessionEvent::Thresholds { conditions, baseline } => {
                 self.asked = Asked { conditions: conditions.clone(), baseline: baseline.as_deref().cloned() };
             }
+            SessionEvent::Risen { end } => self.rise_end = Some(*end),
             SessionEvent::Changed { changes } => self.changes = Some(changes.clone()),
             SessionEvent::Profiled { profiled, unavailable } => {
                 self.profiled = profiled.as_deref().cloned();

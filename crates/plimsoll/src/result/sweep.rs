@@ -87,6 +87,8 @@ pub(crate) fn sweep_record(facts: &Facts, points: &[Point]) -> SweepRecord {
         fit: shape.pool,
         usl: shape.usl,
         saturated,
+        limit: (limit > 0.0).then_some(limit),
+        rise_end: facts.rise_end,
         limiter,
         profile: facts.profiled.clone(),
         profile_unavailable: facts.profile_unavailable.clone(),

@@ -153,13 +153,15 @@ fn measure(
     let mut log = session.begin(Measurement::Sweep { limit, over_rate, wants_profile, arm }, &most)?;
     asked.event().into_iter().for_each(|event| log.tell(event));
     let mut loads = Loads { args, session, log, points: Vec::new(), measured: 0 };
-    let mut walked = walk(&mut SweepSearch::new(*search, times(args, &most)), &mut loads, stop);
+    let mut searching = SweepSearch::new(*search, times(args, &most));
+    let mut walked = walk(&mut searching, &mut loads, stop);
     loads.session.agent_lost().into_iter().for_each(|event| loads.log.tell(event));
     if loads.points.is_empty() {
         loads.session.progress.end();
         walked?;
         return Err(CommandError::interrupted());
     }
+    searching.rise_end().into_iter().for_each(|end| loads.log.tell(SessionEvent::Risen { end }));
     loads.log.tell(SessionEvent::Changed { changes: loads.session.changes() });
     if args.profile && walked.is_ok() && !loads.session.is_interrupted() {
         walked = loads.profile();

@@ -14,7 +14,7 @@ use super::view::{
 use super::{cpu, pools};
 use crate::record::peak_point;
 use crate::terminal::run::{self as words, quantile};
-use crate::terminal::sweep::{Over, disturbed, is_peak_bound, load, peak_text};
+use crate::terminal::sweep::{Over, disturbed, is_peak_bound, load, peak_text, unreached};
 use crate::{STOPPED, agents, off_cpu, shape, table};
 use model::human::{percent, rate};
 use model::{PoolFit, SweepRecord, UslLaw};
@@ -82,6 +82,7 @@ fn headline(record: &SweepRecord, over: Over) -> Vec<Fact> {
     let mut facts = vec![fact("peak goodput", peak)];
     facts.extend(shape::lines(record, over, is_peak_bound(record)).into_iter().map(|(label, text)| fact(label, text)));
     facts.push(fact("load", load(record, over)));
+    facts.extend(unreached(record, over).map(|text| fact("not reached", text)));
     if let Some(text) = disturbed(record) {
         facts.push(fact("disturbed", text));
     }

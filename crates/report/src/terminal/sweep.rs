@@ -13,7 +13,7 @@ pub(crate) use crate::over::Over;
 use crate::shape;
 use crate::sums::sum;
 use model::human::{percent, plural, rate, time};
-use model::{Load, Peak, PointSummary, SweepRecord};
+use model::{Load, Peak, PointSummary, RiseEnd, SweepRecord};
 
 /// Head of the column of the CPUs that the server and its companions kept busy.
 pub(crate) const SERVER_COLUMN: &str = "server CPUs";
@@ -32,6 +32,9 @@ pub fn sweep(record: &SweepRecord, style: &Style) -> String {
     }
     out.push_str(&limiter(record.limiter.as_ref(), style));
     out.push_str(&labelled("load", &load(record, over), style));
+    if let Some(text) = unreached(record, over) {
+        out.push_str(&labelled("not reached", &text, style));
+    }
     if let Some(text) = disturbed(record) {
         out.push_str(&labelled("disturbed", &text, style));
     }
@@ -82,6 +85,13 @@ pub(crate) fn load(record: &SweepRecord, over: Over) -> String {
     let each = record.points.first().map_or_else(String::new, |point| format!(", {} each", measured(point)));
     let loads = plural(record.curve.len() as u64, "load");
     format!("{model}, {loads} from {} to {}{each}", over.number(first.load), over.place(last.load))
+}
+
+/// The largest load allowed that was not tried, and why not; none where it was, and where something else ended the sweep.
+pub(crate) fn unreached(record: &SweepRecord, over: Over) -> Option<String> {
+    let (limit, last) = (record.limit?, record.curve.last()?);
+    let end = record.rise_end.filter(|end| *end != RiseEnd::Reached && last.load < limit)?;
+    Some(format!("{} (--to) was not tried: {}", over.place(limit), end.words()))
 }
 
 pub(crate) fn peak_text(record: &SweepRecord, peak: Peak, over: Over) -> String {

@@ -299,6 +299,8 @@ fn sweep(workers: f64, loads: Vec<f64>, complete: bool) -> SweepRecord {
         fit: None,
         usl: None,
         saturated: false,
+        limit: None,
+        rise_end: None,
         limiter: None,
         profile: None,
         profile_unavailable: None,

@@ -60,7 +60,7 @@ fn own(rule: &Rule) -> RuleCard {
     RuleCard {
         states: states_in(rule.threshold),
         judges: judges.iter().map(|verb| (*verb).to_owned()).collect(),
-        own: Some(text(rule.detects, rule.threshold, rule.data)),
+        own: Some(text(rule.detects, rule.threshold, &rule.needs())),
         example: example(rule),
         ..empty(rule.id, rule.title)
     }

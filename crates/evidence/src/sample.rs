@@ -19,7 +19,12 @@ pub struct SampleBearing {
 #[must_use]
 pub fn sample_bearing(evidence: &Evidence) -> SampleBearing {
     let service = &evidence.latency.service;
-    let rounds = service.n as f64 / evidence.outstanding.mean.max(1.0);
+    let in_flight = match evidence.plan.load {
+        // As many as are asked for: how many there were on average differs from run to run, and so would the verdict.
+        Load::Closed { connections } => f64::from(connections) * f64::from(evidence.plan.pipeline),
+        Load::Open { .. } => evidence.outstanding.mean,
+    };
+    let rounds = service.n as f64 / in_flight.max(1.0);
     let spread = match evidence.plan.load {
         Load::Closed { .. } if service.mean_ns > 0.0 => evidence.latency.service_sd_ns / service.mean_ns,
         // A schedule says when requests are sent; Poisson arrivals vary by the square root of their number.

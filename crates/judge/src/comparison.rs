@@ -4,7 +4,7 @@
 //! the intervals, and is told as a warning. Windows are short, as there are many of them. All else that makes the number
 //! of one variant invalid or a bound makes the ratio so.
 
-use crate::{Check, Outcome, rules, state_of, unobserved, verdict};
+use crate::{Check, Outcome, Rule, rules, state_of, unobserved, verdict};
 use model::human::{percent, plural};
 use model::{CompareLoad, DISTURBANCE_RULES, Evidence, Finding, FindingState, Verdict};
 use stats::RUNS_MIN;
@@ -59,7 +59,7 @@ pub fn judge_comparison(claim: &ComparisonClaim<'_>) -> Verdict {
         let outcome = match (rule.id, rule.check) {
             (FEW_UNITS, _) => few_blocks(claim.blocks, "--budget, --blocks"),
             (OUTLIER, _) => canaries(claim),
-            (_, Check::Run(check) | Check::Both { run: check, .. }) => of_loads(claim, check),
+            (_, Check::Run(check) | Check::Both { run: check, .. }) => of_loads(claim, rule, check),
             (_, Check::Sweep(_)) => Outcome::Pass,
         };
         (rule.id, unobserved::told(rule, claim.loads.iter().map(|load| load.evidence), outcome))
@@ -68,9 +68,9 @@ pub fn judge_comparison(claim: &ComparisonClaim<'_>) -> Verdict {
 }
 
 /// The worst that a rule of a run says of any variant at any load.
-fn of_loads(claim: &ComparisonClaim<'_>, check: fn(&Evidence) -> Outcome) -> Outcome {
+fn of_loads(claim: &ComparisonClaim<'_>, rule: &Rule, check: fn(&Evidence) -> Outcome) -> Outcome {
     let outcomes: Vec<(&ComparedLoad<'_>, Outcome)> =
-        claim.loads.iter().map(|load| (load, check(load.evidence))).collect();
+        claim.loads.iter().map(|load| (load, rule.look(load.evidence, check))).collect();
     let unchecked = outcomes.iter().find_map(|(_, outcome)| match outcome {
         Outcome::Unchecked(why) => Some(*why),
         Outcome::Pass | Outcome::Fired(_) => None,

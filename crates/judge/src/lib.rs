@@ -32,6 +32,7 @@ mod testing;
 pub mod text;
 pub mod threshold;
 mod unobserved;
+mod window;
 
 pub use beside_limiter::beside_limiter;
 pub use capacity::{CapacityClaim, judge_capacity};
@@ -58,7 +59,7 @@ use std::collections::BTreeMap;
 pub fn judge_run(evidence: &Evidence) -> Verdict {
     let outcomes = rules().iter().filter_map(|rule| match rule.check {
         Check::Run(check) | Check::Both { run: check, .. } => {
-            Some((rule.id, unobserved::told(rule, [evidence], check(evidence))))
+            Some((rule.id, unobserved::told(rule, [evidence], rule.look(evidence, check))))
         }
         Check::Sweep(_) => None,
     });

@@ -7,7 +7,7 @@
 
 use crate::facts::disturbed::is_disturbed;
 use crate::facts::saturation::peak_index;
-use crate::{Check, Outcome, rules, unobserved, verdict};
+use crate::{Check, Outcome, Rule, rules, unobserved, verdict};
 use model::human::{plural, rate};
 use model::{DISTURBANCE_RULES, Evidence, Finding, FindingState, SweepEvidence, Verdict};
 use std::collections::BTreeSet;
@@ -17,8 +17,8 @@ use std::collections::BTreeSet;
 pub fn judge_sweep(sweep: &SweepEvidence) -> Verdict {
     verdict(rules().iter().map(|rule| {
         let outcome = match rule.check {
-            Check::Run(check) => over_points(sweep, check),
-            Check::Sweep(check) | Check::Both { sweep: check, .. } => check(sweep),
+            Check::Run(check) => over_points(sweep, rule, check),
+            Check::Sweep(check) | Check::Both { sweep: check, .. } => rule.look_at_sweep(sweep, check),
         };
         (rule.id, unobserved::told(rule, sweep.points.iter().map(|point| &point.evidence), outcome))
     }))
@@ -55,7 +55,7 @@ impl Carriers {
 }
 
 /// One rule over all points: unchecked when it fired nowhere and lacked data anywhere.
-fn over_points(sweep: &SweepEvidence, check: fn(&Evidence) -> Outcome) -> Outcome {
+fn over_points(sweep: &SweepEvidence, rule: &Rule, check: fn(&Evidence) -> Outcome) -> Outcome {
     let Some(peak) = peak_index(&sweep.points) else {
         return Outcome::Unchecked("the sweep has no points");
     };
@@ -63,7 +63,7 @@ fn over_points(sweep: &SweepEvidence, check: fn(&Evidence) -> Outcome) -> Outcom
     let mut fired = Vec::new();
     let mut unchecked = None;
     for (i, point) in sweep.points.iter().enumerate() {
-        match check(&point.evidence) {
+        match rule.look(&point.evidence, check) {
             Outcome::Pass => {}
             Outcome::Unchecked(reason) => unchecked = Some(reason),
             Outcome::Fired(finding) => {

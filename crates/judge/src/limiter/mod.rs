@@ -17,7 +17,7 @@ pub use detectors::network::speeds;
 
 use crate::facts::disturbed::is_disturbed;
 use crate::facts::saturation::peak_index;
-use crate::judge_run;
+use crate::{judge_run, window};
 use detectors::{DETECTORS, Detection, Signal};
 use input::{CPUS, LimiterInput, Shape};
 use model::{
@@ -77,6 +77,9 @@ pub fn names_a_limit(limiter: &Limiter) -> bool {
 }
 
 fn limiter(input: &LimiterInput<'_>, verdict: &Verdict) -> Limiter {
+    if input.evidence.measured_ns < window::LEAST_NS {
+        return none(UNKNOWN, format!("it is not looked for: {}", window::TOO_SHORT));
+    }
     let mut utilisations = utilisations(input);
     let (mut found, mut unchecked) = (None, Vec::new());
     for (name, look) in DETECTORS {

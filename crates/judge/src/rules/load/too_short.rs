@@ -4,6 +4,7 @@ use crate::facts::PRINTED;
 use crate::facts::saturation::peak_index;
 use crate::sweep::place;
 use crate::text::{list, round_up};
+use crate::window::LEAST_NS;
 use crate::{Check, Outcome, Rule};
 use evidence::{SampleBearing, sample_bearing};
 use model::human::{count, percent, plural, time};
@@ -28,7 +29,7 @@ pub(crate) const RULE: Rule = Rule {
     threshold: "measured < 5 s over all iterations: invalid; < 30 s: note; undisturbed part that the numbers rest on < 5 \
                 s of a longer window: warning; of a number of requests (-n) < 5 s: warning with an interval by count and \
                 spread (t, service times over requests in flight: Little), invalid below 10 responses one after the \
-                other (as for batch means) or beyond +-50 %; n(1 - q) < 100: quantile q not printed: bound up to p99, \
+                other (as for batch means), bound beyond +-50 %; n(1 - q) < 100: quantile q not printed: bound up to p99, \
                 note for p99.9 and in a sweep (plimsoll defaults)",
     data: "length of the window, number and spread of response times",
     check: Check::Both { run: check, sweep: check_sweep },
@@ -68,9 +69,19 @@ fn check(evidence: &Evidence) -> Outcome {
         rule: RULE.id.to_owned(),
         state,
         message,
-        remedy: remedy(evidence, time_s, &withheld.iter().map(|(name, ..)| *name).collect::<Vec<_>>()),
+        remedy: remedy(evidence, time_s, &names_of_known_times(evidence, &withheld)),
         evidence: figures.into_iter().collect(),
     })
+}
+
+/// Names of the quantiles that are not shown, where it is known how long they would take.
+fn names_of_known_times(evidence: &Evidence, withheld: &[(&'static str, &'static str, f64)]) -> Vec<&'static str> {
+    withheld.iter().filter(|_| is_rate_known(evidence)).map(|(name, ..)| *name).collect()
+}
+
+/// True if the rate says how long a number of requests takes: that of milliseconds says nothing of hours.
+const fn is_rate_known(evidence: &Evidence) -> bool {
+    evidence.measured_ns >= LEAST_NS || matches!(evidence.plan.stop, Stop::Count { .. })
 }
 
 /// The undisturbed time that the numbers rest on, where it is shorter than a window may be and the window is not; ns.
@@ -92,9 +103,14 @@ const fn is_counted(evidence: &Evidence) -> bool {
     matches!(evidence.plan.stop, Stop::Count { .. }) && evidence.iterations == 1
 }
 
+/// Invalid by what was asked for alone: the spread of few response times is chance, and the same command would be invalid one
+/// time and not the next.
 fn by_count(SampleBearing { rounds, half }: SampleBearing) -> FindingState {
-    let bears = rounds >= ROUNDS_MIN && half.is_some_and(|half| half <= HALF_MAX);
-    if bears { FindingState::Warning } else { FindingState::Invalid }
+    match half {
+        _ if rounds < ROUNDS_MIN => FindingState::Invalid,
+        Some(half) if half <= HALF_MAX => FindingState::Warning,
+        _ => FindingState::Bound,
+    }
 }
 
 /// What a number of requests bears that was over in a short time.
@@ -271,7 +287,8 @@ mod tests {
             let mut evidence = run(0, n);
             evidence.measured_ns = 65_000_000;
             evidence.plan.stop = Stop::Count { requests: n };
-            (evidence.latency.service.n, evidence.outstanding.mean) = (n, connections);
+            evidence.latency.service.n = n;
+            evidence.plan.load = model::Load::Closed { connections: connections as u32 };
             (evidence.latency.service.mean_ns, evidence.latency.service_sd_ns) = (1e6, sd_ns);
             evidence
         };
@@ -286,7 +303,7 @@ mod tests {
         assert_eq!(once.state, FindingState::Invalid);
         assert!(once.message.contains("5.0 one after the other on each connection"), "{once:?}");
         let wild = finding(check(&counted(1_000, 10.0, 5e6)));
-        assert_eq!(wild.state, FindingState::Invalid);
+        assert_eq!(wild.state, FindingState::Bound, "the next time they may differ less");
         assert!(wild.message.contains("differ so much that the rate is not known to 50 %"), "{wild:?}");
         let mut long_enough = counted(100_000, 10.0, 5e6);
         long_enough.measured_ns = 6 * NS_PER_S;
@@ -294,6 +311,24 @@ mod tests {
         let mut timed = counted(100_000, 10.0, 0.5e6);
         timed.plan.stop = Stop::Duration { duration_ns: 65_000_000 };
         assert_eq!(state(&check(&timed)), Some(FindingState::Invalid), "a time can be longer");
+    }
+
+    /// "-d 133334s to see p99.9", of 1 ms; and of eight runs of `-n 50` five were invalid and three were not.
+    #[test]
+    fn milliseconds_give_no_hours_and_the_same_command_has_the_same_state() {
+        let mut short = run(0, 3);
+        short.measured_ns = 4_000_000;
+        assert_eq!(finding(check(&short)).remedy, "measure longer: -d 30s");
+        let states = [(0.2e6, 4.6), (1e6, 5.0), (2e6, 3.1), (9e6, 4.99)].map(|(sd_ns, mean)| {
+            let mut evidence = run(0, 50);
+            evidence.measured_ns = 12_500_000;
+            (evidence.plan.stop, evidence.plan.load) =
+                (Stop::Count { requests: 50 }, model::Load::Closed { connections: 5 });
+            (evidence.latency.service.n, evidence.outstanding.mean) = (50, mean);
+            (evidence.latency.service.mean_ns, evidence.latency.service_sd_ns) = (1e6, sd_ns);
+            finding(check(&evidence)).state
+        });
+        assert_eq!(states, [FindingState::Bound; 4]);
     }
 
     #[test]

@@ -305,6 +305,9 @@ impl EvidenceBuilder {
             disturbance.whole.goodput_per_s = self.good_of(disturbance.whole.goodput_per_s);
         }
         let basis = self.on(cut.basis());
+        if let Some(disturbance) = &mut evidence.disturbance {
+            little::clean_in_flight(disturbance, evidence.iterations, &basis.service);
+        }
         evidence.latency = summaries(&basis);
         // Of the same requests as the latencies beside them.
         evidence.service_bins = basis.service.bins(SERVICE_BIN_NS, SERVICE_BINS);

@@ -300,6 +300,8 @@ impl Cut {
             set_aside_ns: self.window_ns - self.clean_ns,
             set_aside_requests: aside.response.count(),
             set_aside_others_ns: self.others_aside_ns,
+            clean_in_flight: None,
+            clean_in_flight_error: None,
             prolonged_ns: self.prolonged_ns,
             iterations_left_out: self.iterations_left_out,
             taken_share: most.map_or(0.0, |(_, share)| share),

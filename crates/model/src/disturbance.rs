@@ -194,6 +194,14 @@ pub struct Disturbance {
     /// CPU time that other programs used in it on all CPUs; 0 in recordings of before. ns
     #[serde(default)]
     pub set_aside_others_ns: u64,
+    /// Requests in flight in the time without disturbance, by Little's law: its complete responses per second times the mean
+    /// service time of the requests that are not set aside. Null where either is missing, or nothing is set aside.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clean_in_flight: Option<f64>,
+    /// By how much that may be off by chance: the standard error that requests across the ends of windows and of disturbed
+    /// stretches make.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clean_in_flight_error: Option<f64>,
     /// By how much the window was prolonged to make up for it; ns.
     pub prolonged_ns: u64,
     /// Iterations that had too little undisturbed time to count.

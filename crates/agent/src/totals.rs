@@ -34,12 +34,13 @@ impl Totals {
         let Flow { sent, completed, good, failed, bytes_received, bytes_sent, opened, grown, resumed, outstanding_ns } =
             self.flow;
         let Cohort { planned, broken_response_ns, censored, body_checked, status, failures, mix, .. } = &self.cohort;
+        let compared = [self.cohort.bodies_compared, self.cohort.bodies_other];
         let cohort = [self.cohort.sent, self.cohort.completed, self.cohort.good];
         let flow = [sent, completed, good, failed, bytes_received, bytes_sent, opened, grown, resumed, outstanding_ns];
         let maps = status.values().chain(failures.values()).copied();
         let mix = mix.iter().flat_map(|item| [item.completed, item.good, item.response_ns]);
         let rest = [*planned, *broken_response_ns, *censored, *body_checked, self.values];
-        flow.into_iter().chain(cohort).chain(maps).chain(mix).chain(rest).max().unwrap_or(0)
+        flow.into_iter().chain(cohort).chain(maps).chain(mix).chain(rest).chain(compared).max().unwrap_or(0)
     }
 }
 

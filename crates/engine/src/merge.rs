@@ -113,6 +113,8 @@ fn add_tally(cohort: &mut Cohort, tally: &Tally) {
     cohort.completed += tally.completed;
     cohort.good += tally.good;
     cohort.body_checked += tally.body_checked;
+    cohort.bodies_compared += tally.bodies_compared;
+    cohort.bodies_other += tally.bodies_other;
     cohort.broken_response_ns += tally.broken_response_ns;
     cohort.censored += tally.censored;
     cohort.mix.resize(tally.mix.len(), MixCount::default());

@@ -42,6 +42,8 @@ pub(crate) struct Tally {
     pub(crate) completed: u64,
     pub(crate) good: u64,
     pub(crate) body_checked: u64,
+    pub(crate) bodies_compared: u64,
+    pub(crate) bodies_other: u64,
     pub(crate) broken_response_ns: u64,
     pub(crate) censored: u64,
     pub(crate) status: Box<[u64; STATUS_CODES]>,
@@ -122,6 +124,8 @@ impl Tally {
             completed: 0,
             good: 0,
             body_checked: 0,
+            bodies_compared: 0,
+            bodies_other: 0,
             broken_response_ns: 0,
             censored: 0,
             status: Box::new([0; STATUS_CODES]),
@@ -134,6 +138,7 @@ impl Tally {
     fn clear(&mut self) {
         (self.planned, self.sent, self.completed, self.good, self.censored) = (0, 0, 0, 0, 0);
         (self.body_checked, self.broken_response_ns) = (0, 0);
+        (self.bodies_compared, self.bodies_other) = (0, 0);
         self.status.fill(0);
         self.failures.fill(0);
         self.mix.fill(MixCount::default());

@@ -101,6 +101,7 @@ static FAULTS: &[(&str, Fault)] = &[
             (e.latency.response.p99_ns, e.latency.response.max_ns) = (2 * NS_PER_S, 2 * NS_PER_S);
         }),
     ),
+    ("ER-16", Closed(|e| e.cohort.bodies_other = e.cohort.bodies_compared / 2)),
     ("ER-15", Closed(|e| e.seconds[15..].iter_mut().for_each(|second| (second.good, second.failed) = (0, 30)))),
     ("LD-03", Closed(|_| {})),
     ("LD-04", Closed(|e| (e.measured_ns, e.latency.response.n) = (10 * NS_PER_S, 3_000))),

@@ -58,6 +58,7 @@ pub(crate) fn clean_run() -> Evidence {
             sent: GOOD,
             completed: GOOD,
             good: GOOD,
+            bodies_compared: 9_900,
             status: [(200, GOOD)].into(),
             ..Cohort::default()
         },
@@ -196,8 +197,12 @@ impl Mutate for Evidence {
 }
 
 fn plan() -> Plan {
-    let contract =
-        Contract { status: Some(200), size_bytes: Some(SizeBand { min: 1_024, max: 1_024 }), ..Contract::default() };
+    let contract = Contract {
+        status: Some(200),
+        size_bytes: Some(SizeBand { min: 1_024, max: 1_024 }),
+        usual_hash: Some(1),
+        ..Contract::default()
+    };
     let target = Target::at("127.0.0.1:8080".parse().expect("an address"));
     let (load, stop) = (Load::Closed { connections: CONNECTIONS }, Stop::Duration { duration_ns: SECONDS * NS_PER_S });
     Plan {

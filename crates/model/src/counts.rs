@@ -51,6 +51,13 @@ pub struct Cohort {
     /// [`crate::BODY_SAMPLE_EVERY`]; 0 when the contract asks for no content.
     #[serde(default)]
     pub body_checked: u64,
+    /// Complete responses whose body was compared with the one that the probe got each time; see
+    /// [`crate::Contract::usual_hash`].
+    #[serde(default)]
+    pub bodies_compared: u64,
+    /// Of these, with another body of the same size.
+    #[serde(default)]
+    pub bodies_other: u64,
     /// Sum of the response times of the complete responses that broke the contract; ns.
     #[serde(default)]
     pub broken_response_ns: u64,
@@ -166,6 +173,8 @@ impl Cohort {
         self.completed += other.completed;
         self.good += other.good;
         self.body_checked += other.body_checked;
+        self.bodies_compared += other.bodies_compared;
+        self.bodies_other += other.bodies_other;
         self.broken_response_ns += other.broken_response_ns;
         self.censored += other.censored;
         for (status, n) in &other.status {

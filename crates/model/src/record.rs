@@ -113,6 +113,12 @@ pub struct Requests {
     /// Responses whose content was looked at; see [`crate::Cohort::body_checked`].
     #[serde(default)]
     pub body_checked: u64,
+    /// Responses whose body was compared with the one that the probe got each time; see [`crate::Cohort::bodies_compared`].
+    #[serde(default)]
+    pub bodies_compared: u64,
+    /// Of these, with another body of the same size, which are as good as the others.
+    #[serde(default)]
+    pub bodies_other: u64,
     /// Complete responses by status code.
     pub status: BTreeMap<u16, u64>,
     /// Failures by name; only kinds that occurred.

@@ -10,6 +10,7 @@ mod arms;
 mod capacity;
 mod changes;
 mod compare;
+mod compared;
 pub mod experiment;
 mod exposition;
 pub mod factors;

@@ -84,6 +84,8 @@ pub fn run_record(
             good: cohort.good,
             censored: cohort.censored,
             body_checked: cohort.body_checked,
+            bodies_compared: cohort.bodies_compared,
+            bodies_other: cohort.bodies_other,
             status: cohort.status.clone(),
             failures: cohort.failures.clone(),
             mix: mix(evidence),

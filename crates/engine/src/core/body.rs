@@ -5,7 +5,7 @@
 use crate::fnv::Fnv1a;
 use crate::source::Source;
 use memchr::memmem::Finder;
-use model::{BODY_SAMPLE_EVERY, Contract, FailureKind};
+use model::{Contract, FailureKind};
 use wire::http1::ResponseSink;
 
 /// What the contracts of a source ask of the content of bodies, request by request; empty when none asks.
@@ -43,6 +43,10 @@ impl BodyChecks {
 pub(crate) struct BodyCheck {
     text: Option<Finder<'static>>,
     hash: Option<u64>,
+    /// What the body usually is; another one breaks nothing.
+    usual: Option<u64>,
+    /// One in so many is looked at.
+    every: u64,
     /// Requests until the next one that is looked at; 0: the next.
     skip: u64,
 }
@@ -59,11 +63,12 @@ pub(crate) struct Look {
 }
 
 impl BodyCheck {
-    /// None when the contract does not ask for any content.
+    /// None when nothing is known of any content.
     pub(crate) fn new(contract: &Contract) -> Option<Self> {
         let text = contract.body_text.as_ref().map(|text| Finder::new(text).into_owned());
         let hash = contract.body_hash;
-        (text.is_some() || hash.is_some()).then_some(Self { text, hash, skip: 0 })
+        let (usual, every) = (contract.usual_hash, contract.compared_every());
+        (text.is_some() || hash.is_some() || usual.is_some()).then_some(Self { text, hash, usual, every, skip: 0 })
     }
 
     /// A request begins: decides whether its body is looked at. The first is.
@@ -71,7 +76,7 @@ impl BodyCheck {
     pub(crate) fn begin(&mut self, look: &mut Look) {
         look.on = self.skip == 0;
         if look.on {
-            self.skip = BODY_SAMPLE_EVERY;
+            self.skip = self.every;
             (look.found, look.hash) = (false, Fnv1a::default());
             look.tail.clear();
         }
@@ -81,6 +86,16 @@ impl BodyCheck {
     /// Takes the body of a response that is looked at.
     pub(crate) fn sink<'a>(&'a self, look: &'a mut Look) -> impl ResponseSink + 'a {
         Looking { check: self, look }
+    }
+
+    /// True if the contract asks for content.
+    pub(crate) const fn is_asked(&self) -> bool {
+        self.text.is_some() || self.hash.is_some()
+    }
+
+    /// True if a body that has been looked at in full is another than usual; none where nobody knows what is.
+    pub(crate) fn is_other(&self, look: &Look) -> Option<bool> {
+        self.usual.map(|usual| usual != look.hash.0)
     }
 
     /// What is wrong with a body that has been looked at in full.
@@ -116,7 +131,7 @@ impl ResponseSink for Looking<'_> {
         if let Some(text) = self.check.text.as_ref().filter(|_| !self.look.found) {
             self.look.search(text, bytes);
         }
-        if self.check.hash.is_some() {
+        if self.check.hash.is_some() || self.check.usual.is_some() {
             self.look.hash.add(bytes);
         }
     }
@@ -125,6 +140,7 @@ impl ResponseSink for Looking<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::{BODY_SAMPLE_EVERY, SizeBand};
     use proptest::prelude::*;
 
     fn check(text: Option<&str>, hash: Option<u64>) -> BodyCheck {
@@ -159,6 +175,35 @@ mod tests {
         let mut check = check(None, Some(0x8594_4171_f739_67e8));
         assert_eq!(breach(&mut check, &[b"foo", b"bar"]), None);
         assert_eq!(breach(&mut check, &[b"foobaz"]), Some(FailureKind::Hash));
+    }
+
+    #[test]
+    fn another_body_than_usual_breaks_nothing() {
+        let contract = Contract { usual_hash: Some(0x8594_4171_f739_67e8), ..Contract::default() };
+        let mut check = BodyCheck::new(&contract).expect("it is compared");
+        for (body, is_other) in [(&b"foobar"[..], false), (b"foobaz", true)] {
+            let mut look = Look::default();
+            check.skip = 0;
+            check.begin(&mut look);
+            check.sink(&mut look).body(body);
+            assert_eq!((check.breach(&look), check.is_other(&look)), (None, Some(is_other)));
+        }
+        assert!(!check.is_asked());
+    }
+
+    /// A page of 100 kB in every 17th response would be a tenth of the client's CPU time.
+    #[test]
+    fn large_bodies_are_compared_more_seldom_unless_their_content_is_asked_for() {
+        let every = |size: u64| {
+            let size_bytes = Some(SizeBand { min: size, max: size });
+            let contract = Contract { usual_hash: Some(1), size_bytes, ..Contract::default() };
+            let asked = Contract { body_hash: Some(1), ..contract.clone() };
+            assert_eq!(asked.compared_every(), BODY_SAMPLE_EVERY);
+            contract.compared_every()
+        };
+        for (size, client_ns) in [(100, 3_000.0), (1_024, 3_000.0), (10_000, 4_000.0), (100_000, 20_000.0)] {
+            assert!(size as f64 / every(size) as f64 <= 0.01 * client_ns, "{size}");
+        }
     }
 
     #[test]

@@ -51,7 +51,8 @@ impl Core {
         let framed = conn::breach(self.job.source.contract(item), response);
         let look = c.looks.of(flight.stream);
         let check = self.bodies.of(look, Some(flight.item)).filter(|_| framed.is_none());
-        let looked_at = check.is_some();
+        let looked_at = check.is_some_and(|check| check.is_asked());
+        let other = check.and_then(|check| check.is_other(look));
         let content = check.and_then(|check| check.breach(look));
         let broken = framed.or_else(|| content.map(|kind| Failure::new(FailurePhase::Contract, kind)));
         self.request_over(conn, place, now);
@@ -66,6 +67,8 @@ impl Core {
             let response_ns = now - flight.intended_ns;
             tick.tally.completed += 1;
             tick.tally.body_checked += u64::from(looked_at);
+            tick.tally.bodies_compared += u64::from(other.is_some());
+            tick.tally.bodies_other += u64::from(other == Some(true));
             tick.tally.status[usize::from(response.status).min(STATUS_CODES - 1)] += 1;
             match broken {
                 None => tick.tally.good += 1,

@@ -319,6 +319,22 @@ fn wrong_bodies_are_found_in_the_share_that_is_looked_at() {
     }
 }
 
+/// Half of the answers were error pages of the same size, and nobody looked.
+#[test]
+fn bodies_other_than_the_probes_are_counted_and_are_good() {
+    let mut sim = Sim::closed(10, 4);
+    sim.contract = Contract { usual_hash: Some(0x08b0_5d07_b556_6bef), ..sim.contract };
+    let every = sim.contract.compared_every();
+    let seen = sim.run(one_in_twenty_wrong());
+    let c = &seen.cohort;
+    assert_eq!((c.completed, c.good, c.body_checked), (40_000, 40_000, 0));
+    assert_eq!(c.bodies_compared, 40_000_u64.div_ceil(every));
+    assert!(
+        c.bodies_other > 0 && c.bodies_other.abs_diff(c.bodies_compared / 20) <= 1 + c.bodies_compared / 40,
+        "{c:?}"
+    );
+}
+
 #[test]
 fn bodies_that_hold_what_is_asked_for_are_silent() {
     let mut sim = Sim::open(Arrivals::Poisson, 1000.0, 20, 4);

@@ -45,6 +45,7 @@ pub(crate) static CATALOGUE: [Rule; 83] = [
     client::faults::RULE,
     client::handshakes::RULE,
     answers::fast_failures::RULE,
+    answers::other_body::RULE,
     answers::bytes::RULE,
     answers::counted::RULE,
     answers::refused::RULE,

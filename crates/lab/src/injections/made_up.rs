@@ -38,6 +38,7 @@ pub(super) static ALL: &[(&str, &str)] = &[
     ("ER-13", "POST, and server CPU that doubles in the window"),
     ("ER-14", "half the bytes at the third load level"),
     ("ER-15", "no response in the second half"),
+    ("ER-16", "half of the compared bodies are others than the probe's"),
     // Load and statistics.
     ("LD-01", "Poisson schedule sent in bursts of 8"),
     ("LD-02", "closed loop with corrected p99 1.1 s"),

@@ -84,14 +84,24 @@ impl Expect {
         // What is filled in may be of another length each time, and so may the answer.
         let as_seen = seen && !request.template;
         let size_bytes = self.size_bytes.or_else(|| probe.size_band(found.status).filter(|_| as_seen));
-        Ok(Contract { status, size_bytes, body_hash, ..expected })
+        // One fetch says nothing of what the next has, and of what has no body there is nothing to compare.
+        let is_usual = as_seen && body_hash.is_none() && probe.body == Body::Stable && probe.fetches.len() > 1;
+        let usual_hash = (is_usual && found.size_bytes > 0).then_some(found.body_hash);
+        Ok(Contract { status, size_bytes, body_hash, usual_hash, ..expected })
     }
 
     /// What the response to `request` must be, as far as it is declared.
     pub(crate) fn unprobed(&self, request: &Request) -> Contract {
         let status = self.status.or(request.contract.status);
         let declared = status.is_some();
-        Contract { status, size_bytes: self.size_bytes, body_text: self.text.clone(), body_hash: None, declared }
+        Contract {
+            status,
+            size_bytes: self.size_bytes,
+            body_text: self.text.clone(),
+            body_hash: None,
+            usual_hash: None,
+            declared,
+        }
     }
 }
 
@@ -224,6 +234,23 @@ pub(crate) mod tests {
         assert_eq!(c, Contract { status: Some(200), size_bytes, ..Contract::default() });
         let c = Expect::default().contract(&probe(200, Body::ChangingSize), &Request::get("/")).unwrap();
         assert_eq!(c.size_bytes, Some(SizeBand { min: 57, max: 71 }));
+    }
+
+    #[test]
+    fn bodies_that_were_alike_in_several_fetches_are_what_is_usual() {
+        let several = |body| {
+            let mut seen = probe(200, body);
+            seen.fetches.push(seen.fetches[0].clone());
+            seen
+        };
+        let usual = |probe: &Probe, request: &Request| Expect::default().contract(probe, request).unwrap().usual_hash;
+        let page = Request::get("/");
+        assert_eq!(usual(&several(Body::Stable), &page), Some(7));
+        assert_eq!(usual(&several(Body::ChangingBytes), &page), None, "tokens and times differ from the start");
+        assert_eq!(usual(&probe(200, Body::Stable), &page), None, "one fetch says nothing");
+        assert_eq!(usual(&several(Body::Stable), &Request { template: true, ..Request::get("/") }), None);
+        let hash = Expect { same_body: true, ..Expect::default() };
+        assert_eq!(hash.contract(&several(Body::Stable), &page).unwrap().usual_hash, None, "it is asked for");
     }
 
     #[test]

@@ -65,10 +65,15 @@ fn bodies_that_are_as_declared_are_silent() {
 }
 
 #[test]
-fn content_is_not_looked_at_unasked() {
+fn another_body_of_the_same_size_is_good_unasked_and_a_warning() {
     let record = run(&one_in_twenty(), &[]);
     assert_eq!(count(&record, "requests.body_checked"), 0);
     assert_eq!(count(&record, "requests.good"), 3400);
+    assert_eq!(count(&record, "requests.bodies_compared"), 200, "one in 17");
+    assert_eq!(count(&record, "requests.bodies_other"), 10, "one in 20 of these");
+    let (state, message) = Findings(&record).of("ER-16");
+    assert_eq!(state, "warning");
+    assert!(message.contains("10 of 200"), "{message}");
 }
 
 #[test]

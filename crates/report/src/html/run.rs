@@ -15,6 +15,7 @@ use super::{Item, Shown};
 use super::{cpu, pools, resources, threads};
 use crate::STOPPED;
 use crate::agents;
+use crate::compared::compared;
 use crate::off_cpu;
 use crate::sums::sum;
 use crate::terminal::observed;
@@ -176,6 +177,7 @@ pub(super) fn plan(plan: &Plan, with_seed: bool) -> Group {
     let cpus: Vec<_> = plan.cpus.iter().map(ToString::to_string).collect();
     let pinned = if cpus.is_empty() { "not pinned".to_owned() } else { format!("pinned to CPU {}", cpus.join(", ")) };
     facts.extend(conditions(plan).map(|(name, value)| fact(name, value)));
+    facts.push(fact("compared", compared(plan)));
     facts.push(fact("load threads", format!("{}, {pinned}", plan.threads)));
     if with_seed {
         facts.push(fact("seed", plan.seed.to_string()));

@@ -5,7 +5,7 @@ use super::layout::{columns, labelled, labelled_bold, limiter, shortened, table}
 use super::observed;
 pub(crate) use super::profile::line as profile;
 use super::thresholds::thresholds;
-use super::verdict::{finding_of, findings, headline, is_bound_by};
+use super::verdict::{finding_of, findings, headline_of, is_bound_by};
 use crate::STOPPED;
 use crate::agents;
 use crate::sums::sum;
@@ -35,7 +35,7 @@ const NAMED_MAX: usize = 5;
 #[must_use]
 pub fn run(record: &RunRecord, style: &Style) -> String {
     let style = *style;
-    let mut out = headline(&record.verdict, style);
+    let mut out = headline_of(&record.verdict, Some(&record.plan), style);
     out.push_str(&labelled_bold("goodput", &goodput(record), style));
     let (good, all) = (rate(record.goodput_per_s.value), rate(record.throughput_per_s));
     if good != all {

@@ -6,7 +6,7 @@ use super::layout::{columns, labelled, labelled_bold, limiter, table};
 use super::observed::server_column;
 use super::run::{is_disturbed, measured, quantile};
 use super::thresholds::thresholds;
-use super::verdict::{findings, headline, is_bound_by};
+use super::verdict::{findings, headline_of, is_bound_by};
 use crate::STOPPED;
 use crate::agents;
 pub(crate) use crate::over::Over;
@@ -23,7 +23,7 @@ pub(crate) const SERVER_COLUMN: &str = "server CPUs";
 pub fn sweep(record: &SweepRecord, style: &Style) -> String {
     let style = *style;
     let over = Over::of(record);
-    let mut out = headline(&record.verdict, style);
+    let mut out = headline_of(&record.verdict, record.points.first().map(|point| &point.plan), style);
     let peak =
         record.peak.map_or_else(|| "none, nothing was measured".to_owned(), |peak| peak_text(record, peak, over));
     out.push_str(&labelled_bold("peak", &peak, style));
@@ -91,7 +91,7 @@ pub(crate) fn load(record: &SweepRecord, over: Over) -> String {
 pub(crate) fn unreached(record: &SweepRecord, over: Over) -> Option<String> {
     let (limit, last) = (record.limit?, record.curve.last()?);
     let end = record.rise_end.filter(|end| *end != RiseEnd::Reached && last.load < limit)?;
-    Some(format!("{} (--to) was not tried: {}", over.place(limit), end.words()))
+    Some(format!("the load of {} (--to) was not tried, because {}", over.place(limit), end.words()))
 }
 
 pub(crate) fn peak_text(record: &SweepRecord, peak: Peak, over: Over) -> String {

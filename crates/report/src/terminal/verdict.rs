@@ -4,10 +4,11 @@
 
 use super::Style;
 use super::layout::{advice, labelled, labelled_painted, wrap};
+use crate::compared::compared;
 use crate::visible;
 use anstyle::{AnsiColor, Style as Ansi};
 use model::human::plural;
-use model::{Finding, FindingState, Verdict, VerdictState};
+use model::{Finding, FindingState, Plan, Verdict, VerdictState};
 use std::collections::BTreeMap;
 
 /// Findings shown beneath a result: more are not read.
@@ -15,12 +16,18 @@ const SHOWN_MAX: usize = 3;
 
 /// The state in a word, what it means, and the rules behind it; ends with a newline.
 pub(crate) fn headline(verdict: &Verdict, style: Style) -> String {
+    headline_of(verdict, None, style)
+}
+
+/// The same of loads that did `plan`, with what of their responses was compared.
+pub(crate) fn headline_of(verdict: &Verdict, plan: Option<&Plan>, style: Style) -> String {
     let (word, colour) = match verdict.state {
         VerdictState::Valid => ("VALID", AnsiColor::Green),
         VerdictState::Bound => ("BOUND", AnsiColor::Yellow),
         VerdictState::Invalid => ("INVALID", AnsiColor::Red),
     };
-    labelled_painted(word, &meaning(verdict), bold(colour), style)
+    let compared = plan.map_or_else(String::new, |plan| format!("; {}", compared(plan)));
+    labelled_painted(word, &format!("{}{compared}", meaning(verdict)), bold(colour), style)
 }
 
 /// What the state means for the numbers, and the rules behind it.

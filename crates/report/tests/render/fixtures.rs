@@ -257,8 +257,7 @@ pub(crate) fn stable_probe() -> Probe {
 
 /// A pool of `workers` of 1 ms each behind these connections.
 fn sweep(workers: f64, loads: Vec<f64>, complete: bool) -> SweepRecord {
-    let mut points = Vec::new();
-    let mut curve = Vec::new();
+    let (mut points, mut curve) = (Vec::new(), Vec::new());
     for load in loads {
         let goodput_per_s = if load < workers { load * 950.0 } else { workers * 1_000.0 - load };
         let mut evidence = evidence((goodput_per_s * SECONDS as f64) as u64);

@@ -3,7 +3,7 @@
 use crate::fixtures::{
     URL, arms, bound_run, bound_sweep, invalid_run, redirecting_probe, stable_probe, valid_run, valid_sweep,
 };
-use model::Stop;
+use model::{RiseEnd, Stop, SweepRecord};
 use report::Named;
 use report::record::AnyRecord;
 use report::terminal::{self, Style};
@@ -30,6 +30,20 @@ fn sweeps() {
     golden("sweep_valid", &terminal::sweep(&valid_sweep(), &WIDE));
     golden("sweep_valid_40", &terminal::sweep(&valid_sweep(), &NARROW));
     golden("sweep_bound", &terminal::sweep(&bound_sweep(), &WIDE));
+}
+
+/// A sweep with `--to 128` ended at 2 connections, and no line said that it had.
+#[test]
+fn the_largest_load_is_told_with_the_reason_where_it_was_not_tried() {
+    let told = |limit, rise_end| {
+        let text = terminal::sweep(&SweepRecord { limit: Some(limit), rise_end, ..valid_sweep() }, &WIDE);
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let expected =
+        "not reached the load of 65,536 connections (--to) was not tried, because goodput had stopped growing";
+    assert!(told(65_536.0, Some(RiseEnd::Flat)).contains(expected));
+    assert!(!told(65_536.0, None).contains("--to"), "something else has ended it");
+    assert!(!told(1.0, Some(RiseEnd::Reached)).contains("--to"));
 }
 
 #[test]

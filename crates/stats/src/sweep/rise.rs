@@ -177,7 +177,7 @@ mod tests {
             (16.0, &[171.0, 172.0]),
         ]);
         assert_eq!(rise(&steady, 5), Rise::Ended(RiseEnd::Flat));
-        let mut noisy = steady.clone();
+        let mut noisy = steady;
         (noisy[4].outcomes[1].goodput_per_s, noisy[2].outcomes[1].goodput_per_s) = (290.0, 300.0);
         assert_eq!(rise(&noisy, 5), Rise::GoesOn);
     }

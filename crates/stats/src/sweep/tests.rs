@@ -1,3 +1,5 @@
+//! Sweeps against made-up servers with noise, odd trials and a knee that is known.
+
 use super::*;
 use crate::testing::Noise;
 

@@ -10,6 +10,7 @@ pub(crate) mod errors;
 pub(crate) mod fast_failures;
 pub(crate) mod happened;
 pub(crate) mod mix_shift;
+pub(crate) mod other_body;
 pub(crate) mod outage;
 pub(crate) mod redirect;
 pub(crate) mod refused;

@@ -48,6 +48,9 @@ pub fn trial(limiter: &Limiter, settings: &[Setting], connections: u32, may_open
     if !names_a_limit(limiter) {
         return Err(format!("{} is not a limit that can be raised", limiter.name));
     }
+    if let (None, Some(next)) = (&limiter.prediction, &limiter.next) {
+        return Err(format!("no gain is predicted without the limit of {}: next is {}", limiter.resource, next.name));
+    }
     let prediction = limiter.prediction.as_ref().zip(limiter.ceiling_per_s);
     let found = prediction.and_then(|(prediction, ceiling_per_s)| {
         let native = prediction.setting.as_ref()?;

@@ -2,7 +2,7 @@
 
 use crate::facts::curve::fit_points;
 use crate::facts::saturation::is_flat;
-use crate::facts::{Placement, client_cpus, placement};
+use crate::facts::{OCCUPIED, Placement, client_cpus, placement};
 use model::{
     CpuShares, Evidence, GeneratorObserved, LimiterContext, Load, NS_PER_S, Observed, OtherObserved, PoolObserved,
     ServerObserved, ServerThreadObserved, SweepEvidence, works_behind_servers,
@@ -45,6 +45,9 @@ const PLATEAU: f64 = 0.9;
 const HELD: f64 = 0.95;
 /// A thread is alone when the next of its name has less than this share of its CPU time.
 const ALONE: f64 = 0.7;
+
+/// A resource in use to this share is nearly full.
+const NEARLY_FULL: f64 = 0.85;
 
 /// A hypervisor that leaves less than this is counted as if it left so much: nothing can be said of the server then.
 const GRANTED_MIN: f64 = 0.1;
@@ -99,13 +102,21 @@ pub(super) struct LimiterInput<'a> {
     pub(super) per_s: f64,
     /// Good responses per second of undisturbed time, as what workers do is.
     pub(super) clean_per_s: f64,
+    /// Share from which on a worker pool or a thread is full.
+    pub(super) full: f64,
 }
 
 impl<'a> LimiterInput<'a> {
     pub(super) fn new(evidence: &'a Evidence, context: &'a LimiterContext, shape: Shape) -> Self {
-        let input = Self { evidence, context, shape, per_s: 0.0, clean_per_s: 0.0 };
+        let input = Self { evidence, context, shape, per_s: 0.0, clean_per_s: 0.0, full: OCCUPIED };
         let clean_per_s = evidence::goodput(evidence).value;
         Self { per_s: evidence.flow.good as f64 / input.seconds(), clean_per_s, ..input }
+    }
+
+    /// The same where a resource counts as full that is nearly so: a client on the same CPUs keeps a full one from being used up
+    /// to the last.
+    pub(super) fn with_nearly_full(&self) -> Self {
+        Self { full: NEARLY_FULL, ..*self }
     }
 
     /// Length of the measured windows.
@@ -204,6 +215,24 @@ impl<'a> LimiterInput<'a> {
     /// Share of the time in which a thread ran or waited for a CPU, of all the time in which it could have run.
     pub(super) fn wanted(&self, thread: &ServerThreadObserved) -> f64 {
         wanted(thread) / self.server_cpus().map_or(1.0, |cpus| cpus.granted)
+    }
+
+    /// Share of the time in which a thread ran, of all the time in which it could have run.
+    pub(super) fn ran(&self, thread: &ServerThreadObserved) -> f64 {
+        (thread.user_mean + thread.system_mean) / self.server_cpus().map_or(1.0, |cpus| cpus.granted)
+    }
+
+    /// Program of a process: the name of its first thread, or, where that is not told, the program of its group that uses most.
+    pub(super) fn program_of(&self, pid: i32) -> &'a str {
+        let group = self.groups().map(|(_, group)| group).find(|group| group.threads.iter().any(|it| it.pid == pid));
+        let first = group.and_then(|group| group.threads.iter().find(|it| it.pid == pid && it.tid == pid));
+        let largest = || group.and_then(|group| group.processes.first()).map(|process| process.name.as_str());
+        first.map(|thread| thread.name.as_str()).or_else(largest).unwrap_or_default()
+    }
+
+    /// Names of the programs that are observed.
+    pub(super) fn programs(&self) -> impl Iterator<Item = &'a str> {
+        self.groups().flat_map(|(_, group)| &group.processes).map(|process| process.name.as_str())
     }
 
     /// CPUs that the server may use: those it was given, or those that it and its companions are seen to be allowed.

@@ -15,6 +15,7 @@ mod utilisation;
 
 pub use detectors::network::speeds;
 
+use crate::facts::OCCUPIED;
 use crate::facts::disturbed::is_disturbed;
 use crate::facts::saturation::peak_index;
 use crate::{judge_run, window};
@@ -24,7 +25,7 @@ use model::{
     Confidence, Evidence, FindingState, Limiter, LimiterContext, NextLimiter, Prediction, SweepEvidence, Utilisation,
     Verdict,
 };
-use utilisation::utilisations;
+use utilisation::{utilisations, utilisations_after};
 
 /// Name without a limit: a fault of client or responses.
 pub const NOT_A_SERVER_LIMIT: &str = "not-a-server-limit";
@@ -39,6 +40,11 @@ const TOLD_MAX: usize = 3;
 const USED_MIN: f64 = 0.01;
 /// A resource in use to this share is near its ceiling.
 const NEAR: f64 = 0.9;
+/// A pool of slots that a curve fits is no limit where a resource allows no more than the plateau and this share: a fit may be off
+/// by as much.
+const FIT_MIN: f64 = 0.1;
+/// A smaller gain is none: no prediction is that exact.
+const GAIN_MIN: f64 = 0.05;
 /// A point with less than this share of the highest goodput is past what the server can do.
 const PLATEAU: f64 = 0.9;
 
@@ -81,22 +87,15 @@ fn limiter(input: &LimiterInput<'_>, verdict: &Verdict) -> Limiter {
         return none(UNKNOWN, format!("it is not looked for: {}", window::TOO_SHORT));
     }
     let mut utilisations = utilisations(input);
-    let (mut found, mut unchecked) = (None, Vec::new());
-    for (name, look) in DETECTORS {
-        match look(input) {
-            Detection::Clear => {}
-            Detection::Unchecked(why) => unchecked.push(format!("{name}: {why}")),
-            Detection::Found(signal) => found = found.or(Some(*signal)),
-        }
-    }
+    let (found, unchecked) = detect(input);
     let faults = faults(verdict);
     let turned_away =
         detectors::connections::turned_away(input).filter(|_| faults.iter().all(|rule| rule.starts_with("ER-")));
-    let mut limiter = match (turned_away, found) {
+    let mut limiter = match (turned_away, chosen(input, found)) {
         // A limit of the server, whatever that has made of its responses: ER-01 says so too.
-        (Some(signal), _) => named(input, signal, &utilisations),
+        (Some(signal), _) => named(input, &signal),
         _ if !faults.is_empty() => none(NOT_A_SERVER_LIMIT, blamed(&faults)),
-        (None, Some(signal)) => named(input, signal, &utilisations),
+        (None, Some(limiter)) => limiter,
         (None, None) => match detectors::load::not_saturated(input, &utilisations) {
             Some(says) => none(NOT_SATURATED, says),
             None => none(UNKNOWN, detectors::load::unknown(input, &utilisations)),
@@ -106,6 +105,61 @@ fn limiter(input: &LimiterInput<'_>, verdict: &Verdict) -> Limiter {
     limiter.utilisations = utilisations;
     limiter.unchecked = unchecked;
     limiter
+}
+
+/// All limits with evidence, in priority order, and those that could not be checked with the reason.
+fn detect(input: &LimiterInput<'_>) -> (Vec<Signal>, Vec<String>) {
+    let (mut found, mut unchecked) = (Vec::new(), Vec::new());
+    for (name, look) in DETECTORS {
+        match look(input) {
+            Detection::Clear => {}
+            Detection::Unchecked(why) => unchecked.push(format!("{name}: {why}")),
+            Detection::Found(signal) => found.push(*signal),
+        }
+    }
+    (found, unchecked)
+}
+
+/// The first limit that something is gained from removing, or the one that keeps the others from gaining anything. What follows
+/// from the shape of the curve alone gives way to a resource that is nearly full and allows no more than the plateau.
+fn chosen(input: &LimiterInput<'_>, found: Vec<Signal>) -> Option<Limiter> {
+    let lenient = input.with_nearly_full();
+    let nearly_full = || if input.shape.flat == Some(true) { detect(&lenient).0 } else { Vec::new() };
+    let first = found.first();
+    if first.is_none_or(|first| first.is_inferred_from_curve()) {
+        let most_per_s = first.and_then(|first| first.ceiling_per_s).map_or(f64::INFINITY, |fit| fit * (1.0 + FIT_MIN));
+        let nearly_full = nearly_full();
+        let explains = |signal: &&Signal| {
+            !signal.is_inferred && signal.share.is_some() && signal.ceiling_per_s.is_some_and(|own| own < most_per_s)
+        };
+        if let Some(signal) = nearly_full.iter().find(explains) {
+            return Some(named(&lenient, signal));
+        }
+    }
+    let mut first = None;
+    for signal in &found {
+        let limiter = named(input, signal);
+        // What tells of itself (connections dropped, or never served) is there whatever it costs.
+        let is_of_shares = signal.share.is_some() || signal.is_inferred_from_curve();
+        let Some(next) = in_the_way(input, &limiter).filter(|_| is_of_shares) else { return Some(limiter) };
+        let all = nearly_full();
+        let is_next = |other: &&Signal| is_same(&other.resource, next) && other.name != signal.name;
+        if let Some(other) = found.iter().chain(&all).find(is_next) {
+            return Some(named(&lenient, other));
+        }
+        // What the curve alone suggests, and the next ceiling contradicts, is nothing.
+        if !signal.is_inferred_from_curve() {
+            first = first.or(Some(limiter));
+        }
+    }
+    first
+}
+
+/// Name of the next limit, where that is within its error of what is reached already: then removing this one gains nothing.
+fn in_the_way<'a>(input: &LimiterInput<'_>, limiter: &'a Limiter) -> Option<&'a str> {
+    let next = limiter.next.as_ref()?;
+    let reached_per_s = limiter.ceiling_per_s.unwrap_or(input.clean_per_s);
+    (next.ceiling_per_s < reached_per_s * (1.0 + GAIN_MIN)).then_some(next.name.as_str())
 }
 
 /// Ids of the findings that say it was not the server: faults of client or answers.
@@ -133,19 +187,12 @@ fn none(name: &str, says: String) -> Limiter {
 }
 
 /// A limiter that was found, the next one, and the predicted gain.
-fn named(input: &LimiterInput<'_>, signal: Signal, utilisations: &[Utilisation]) -> Limiter {
-    let is_used = |other: &&Utilisation| other.share >= USED_MIN;
-    let others = utilisations.iter().filter(is_used).filter(|other| !is_same(&other.resource, &signal.resource));
-    let after = others.filter_map(|other| {
-        let ceiling_per_s = signal.freed.get(&other.resource).copied().or(other.ceiling_per_s);
-        let ceiling_per_s = ceiling_per_s.filter(|ceiling| signal.ceiling_per_s.is_none_or(|own| *ceiling >= own));
-        Some(NextLimiter { name: other.resource.clone(), ceiling_per_s: ceiling_per_s? })
-    });
-    let next = after.min_by(|a, b| a.ceiling_per_s.total_cmp(&b.ceiling_per_s));
-    let prediction = signal.change.as_ref().zip(signal.ceiling_per_s).map(|(change, own_per_s)| {
+fn named(input: &LimiterInput<'_>, signal: &Signal) -> Limiter {
+    let next = next(input, signal);
+    let prediction = signal.change.as_ref().zip(signal.ceiling_per_s).and_then(|(change, own_per_s)| {
         let expected_per_s = laws::least(own_per_s * change.factor, next.iter().map(|next| next.ceiling_per_s));
         let off = off(input);
-        Prediction {
+        (expected_per_s >= own_per_s * (1.0 + GAIN_MIN)).then(|| Prediction {
             change: change.words.clone(),
             setting: change.setting.clone(),
             from: change.from,
@@ -153,19 +200,31 @@ fn named(input: &LimiterInput<'_>, signal: Signal, utilisations: &[Utilisation])
             expected_per_s,
             low_per_s: Some((expected_per_s * (1.0 - off)).max(input.clean_per_s.min(expected_per_s))),
             high_per_s: Some(expected_per_s * (1.0 + off)),
-        }
+        })
     });
     Limiter {
         name: signal.name.to_owned(),
-        confidence: confidence(input, &signal),
-        resource: signal.resource,
-        says: signal.says,
-        evidence: signal.evidence,
+        confidence: confidence(input, signal),
+        resource: signal.resource.clone(),
+        says: signal.says.clone(),
+        evidence: signal.evidence.clone(),
         ceiling_per_s: signal.ceiling_per_s,
         next,
         prediction,
         ..Limiter::default()
     }
+}
+
+/// The least ceiling of the other resources once what `signal` stands for is out of the way.
+fn next(input: &LimiterInput<'_>, signal: &Signal) -> Option<NextLimiter> {
+    let used = utilisations_after(input, &signal.relief).into_iter().filter(|other| other.share >= USED_MIN);
+    let used = used.filter(|other| !signal.freed.contains_key(&other.resource));
+    let used = used.filter_map(|other| Some((other.resource, other.ceiling_per_s?)));
+    let freed = signal.freed.iter().map(|(resource, ceiling_per_s)| (resource.clone(), *ceiling_per_s));
+    let is_beyond = |ceiling_per_s: f64| signal.ceiling_per_s.is_none_or(|own_per_s| ceiling_per_s >= own_per_s);
+    let after = used.chain(freed).filter(|(name, ceiling)| !is_same(name, &signal.resource) && is_beyond(*ceiling));
+    let least = after.min_by(|a, b| a.1.total_cmp(&b.1))?;
+    Some(NextLimiter { name: least.0, ceiling_per_s: least.1 })
 }
 
 /// Share by which a prediction may be off: what `--confirm` counts as met, or more where the goodput itself is less sure.
@@ -194,7 +253,10 @@ fn confidence(input: &LimiterInput<'_>, signal: &Signal) -> Confidence {
         2 | 3 => Confidence::Medium,
         _ => Confidence::Low,
     };
-    let found = if signal.is_inferred { found.min(Confidence::Medium) } else { found };
+    // A resource that is only nearly full is named as nothing else explains the plateau.
+    let is_nearly_full = input.full < OCCUPIED && signal.share.is_some_and(|share| share < OCCUPIED);
+    let is_less_sure = signal.is_inferred || is_nearly_full;
+    let found = if is_less_sure { found.min(Confidence::Medium) } else { found };
     match found {
         Confidence::High if is_taken(input, signal) => Confidence::Medium,
         Confidence::Medium if is_taken(input, signal) => Confidence::Low,

@@ -1,5 +1,6 @@
 //! Worker pools, from process states, status pages, and threads that never rest.
 
+use super::detectors::{Relief, Wait};
 use super::input::{LimiterInput, kind};
 use super::laws;
 use model::{PoolObserved, Setting, StatusRecord};
@@ -15,6 +16,15 @@ const RUNS: f64 = 0.2;
 
 /// Names of disk waits: the state, and the calls that do nothing else.
 const DISK_WAITS: [&str; 3] = ["disk", "fsync", "fdatasync"];
+
+/// Workers that spend less of their occupied time on what may hide a wait for a CPU are known well enough.
+const HIDDEN_MAX: f64 = 0.2;
+/// Waits behind which another thread may wait for a CPU, as it holds what they wait for.
+const BEHIND_THREADS: [&str; 2] = ["lock", "condition"];
+/// Threads of one process that are less occupied may be of several kinds, of which one is full and the others rest.
+const ALIKE: f64 = 0.5;
+/// Workers for each process from which on they are its threads.
+const THREADED: f64 = 1.5;
 
 /// Programs with a thread for each connection: how many there are is up to those who connect.
 const PER_CONNECTION: [&str; 2] = ["mariadbd", "mysqld"];
@@ -71,12 +81,62 @@ impl Pool {
         laws::occupied_ns(self.workers, self.occupancy, per_s)
     }
 
+    /// Share of the time in which its workers would still be occupied by as many responses were `relief` granted; none where
+    /// that is not known.
+    pub(super) fn occupancy_after(&self, relief: &Relief, input: &LimiterInput<'_>) -> Option<f64> {
+        let left = match relief {
+            Relief::Nothing => self.occupancy,
+            Relief::Unknown => return None,
+            Relief::Cpu => self.occupancy - self.waits_for_cpu(input)?,
+            Relief::Waits(waits) => {
+                let ended = waits.iter().map(|wait| self.ends_with(wait, input.clean_per_s)).sum::<Option<f64>>()?;
+                self.occupancy - ended
+            }
+        };
+        Some(left.clamp(0.0, self.occupancy))
+    }
+
+    /// Share of the time in which its workers could run; none where others that they wait for may want a CPU as well.
+    fn waits_for_cpu(&self, input: &LimiterInput<'_>) -> Option<f64> {
+        let runs_here = |on: &str| input.programs().any(|program| is_program(program, on));
+        let may_hide = |on: &str| BEHIND_THREADS.contains(&on) || runs_here(on);
+        let hidden: f64 = self.blocked.iter().filter(|(on, _)| may_hide(on)).map(|(_, share)| share).sum();
+        self.runnable.filter(|_| hidden < HIDDEN_MAX * self.occupancy)
+    }
+
+    /// Share of the time in which its workers queue for something, and not while it works for them; none where that is not
+    /// known of a wait that they have.
+    fn ends_with(&self, wait: &Wait, per_s: f64) -> Option<f64> {
+        let is_meant = wait.of.as_ref().is_none_or(|program| *program == self.program);
+        let waits = self.blocked.iter().filter(|(on, _)| is_meant && is_program(on, &wait.on));
+        let share: f64 = waits.map(|(_, share)| share).sum();
+        if share <= 0.0 {
+            return Some(0.0);
+        }
+        let service = wait.service_ns? * per_s / 1e9 / self.workers;
+        Some((share - service).max(0.0))
+    }
+
+    /// False where its workers are threads of one process that are hardly occupied: of several kinds one may be full. Processes of
+    /// one program, and threads that are occupied together, are alike.
+    pub(super) fn are_alike(&self, input: &LimiterInput<'_>) -> bool {
+        let all = input.groups().flat_map(|(_, group)| &group.processes);
+        let processes: u64 =
+            all.filter(|process| process.name == self.program).map(|process| u64::from(process.count)).sum();
+        self.occupancy >= ALIKE || processes == 0 || self.workers < THREADED * processes as f64
+    }
+
     /// The setting that says how many workers there are.
     pub(super) fn setting<'a>(&self, settings: &'a [Setting]) -> Option<&'a Setting> {
         let of_this = |setting: &&Setting| self.program.starts_with(&setting.limits);
         // One that names the program before one that is for anything.
         settings.iter().filter(of_this).max_by_key(|setting| setting.limits.len())
     }
+}
+
+/// True if two names are of one program: that of a companion may be shorter than that of its process.
+pub(super) fn is_program(name: &str, other: &str) -> bool {
+    !name.is_empty() && !other.is_empty() && (name.starts_with(other) || other.starts_with(name))
 }
 
 /// All pools; of what two sources tell, the states of the processes count, and the queue of the status page.

@@ -1,5 +1,6 @@
 //! Each detector with its evidence and just without; the order of the detectors; what comes next and what a change buys.
 
+mod ceilings;
 mod pools;
 mod unprepared;
 
@@ -222,7 +223,7 @@ fn a_quota_stops_a_server_no_longer_than_in_the_periods_that_have_a_stop() {
         counters.into_iter().for_each(|(name, n)| count(&mut evidence, "cgroup/server", name, n));
         of(&evidence)
     };
-    assert!(throttled(300).says.contains("throttles the server 100 % of the time"), "{}", throttled(300).says);
+    assert!(throttled(300).says.contains("stops the server in 100 % of its periods"), "{}", throttled(300).says);
     assert!(!names_a_limit(&throttled(2)));
 }
 

@@ -1,6 +1,6 @@
 //! Utilisation of all resources of the server.
 
-use super::detectors::{network, quota};
+use super::detectors::{Relief, network, quota};
 use super::input::{CPUS, DISK, LimiterInput, QUOTA};
 use super::laws;
 use super::pools::pools;
@@ -9,6 +9,12 @@ use model::Utilisation;
 
 /// Everything with a share in use, the most used first.
 pub(super) fn utilisations(input: &LimiterInput<'_>) -> Vec<Utilisation> {
+    utilisations_after(input, &Relief::Nothing)
+}
+
+/// The same were a limit out of the way, with as many responses: without the time in which a thread or a worker waits for it.
+/// What is used then by a resource that may wait for it unseen is left out.
+pub(super) fn utilisations_after(input: &LimiterInput<'_>, relief: &Relief) -> Vec<Utilisation> {
     let mut all = Vec::new();
     // The responses that the share was used for, where it bounds them.
     let whole_per_s = Some(input.per_s);
@@ -20,10 +26,13 @@ pub(super) fn utilisations(input: &LimiterInput<'_>) -> Vec<Utilisation> {
         put(CPUS.to_owned(), cpus.used, whole_per_s);
     }
     for thread in input.lone_threads() {
-        put(format!("thread {}", thread.name), input.wanted(thread), whole_per_s);
+        let share = if *relief == Relief::Cpu { input.ran(thread) } else { input.wanted(thread) };
+        put(format!("thread {}", thread.name), share, whole_per_s);
     }
     for pool in pools(input) {
-        put(pool.resource(), pool.occupancy, Some(input.clean_per_s).filter(|_| !pool.is_per_connection()));
+        let Some(occupancy) = pool.occupancy_after(relief, input) else { continue };
+        let has_ceiling = !pool.is_per_connection() && pool.are_alike(input);
+        put(pool.resource(), occupancy, Some(input.clean_per_s).filter(|_| has_ceiling));
     }
     for (name, share) in network::links(input) {
         put(format!("link {name}"), share, whole_per_s);

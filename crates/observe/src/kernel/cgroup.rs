@@ -49,6 +49,9 @@ pub(crate) fn cgroup(files: &Files, of: &str) -> Result<Figured, Missing> {
     let mut figured = Figured::default();
     if let Some(group) = CpuGroup::among(files, &groups) {
         figured.gauges.extend(group.quota_ns_per_s.map(|ns_per_s| ("cpu_quota_ns_per_s".to_owned(), ns_per_s)));
+        // Only the first version of control groups has it, and by it is known which file the quota is in.
+        let first_version = files.number(&format!("{}/cpu.cfs_quota_us", group.place)).ok();
+        figured.gauges.extend(first_version.map(|us| ("cfs_quota_us".to_owned(), us)));
         (figured.counters, figured.place) = (group.counters, group.place);
     }
     if let Some(place) = places(files, &groups, "memory").and_then(|places| places.into_iter().next()) {
@@ -186,7 +189,8 @@ mod tests {
         ]);
         let seen = cgroup(&files, "self").unwrap();
         // The memory group of the host is not there, so the container's own is the mount.
-        assert_eq!(seen.gauges, super::super::named([("cpu_quota_ns_per_s", 2_000_000_000), ("memory_bytes", 8192)]));
+        let gauges = [("cfs_quota_us", 200_000), ("cpu_quota_ns_per_s", 2_000_000_000), ("memory_bytes", 8192)];
+        assert_eq!(seen.gauges, super::super::named(gauges));
         assert_eq!((seen.counters["periods"], seen.counters["throttled_ns"]), (5, 7));
     }
 

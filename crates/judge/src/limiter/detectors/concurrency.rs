@@ -1,11 +1,12 @@
 //! A limit of requests at a time that nothing observed explains, inferred from the curve.
 
-use super::{Change, Detection, Signal, figures};
+use super::{Change, Detection, Relief, Signal, figures};
 use crate::limiter::input::LimiterInput;
 use crate::limiter::pools::{Pool, pools};
 use crate::text::list;
 use model::human::{percent, plural, time};
 
+pub(super) const NAME: &str = "concurrency-limited (inferred)";
 /// With busier CPUs the curve may bend for want of them.
 const CPUS_ROOM: f64 = 0.7;
 /// Workers that wait for one thing for this share of their time have the limit behind them.
@@ -49,15 +50,15 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
     let place = in_front
         .as_ref()
         .map_or_else(String::new, |(pool, on)| format!(", behind {}, whose workers wait for {on}", pool.program));
-    // Each of its workers has a request that waits for a slot: with enough slots it does as much more as it has more workers.
-    let freed = in_front.map(|(pool, _)| (pool.resource(), fit.plateau_per_s * pool.workers / slots));
+    // With enough slots its workers wait for no more than the time that a slot takes.
+    let relief = in_front.map_or(Relief::Nothing, |(_, on)| Relief::of_server(&[&on], Some(slot_ns)));
     let places = settings(input);
     let hints = match places.is_empty() {
         true => "a connection limit, a pool of workers or database connections, a semaphore".to_owned(),
         false => list(&places),
     };
     Detection::hit(Signal {
-        name: "concurrency-limited (inferred)",
+        name: NAME,
         resource: "requests at a time".to_owned(),
         says: format!(
             "the curve is that of {} of {} each, and {busy}: something admits {slots:.0} at a time{place}; look for {hints}",
@@ -72,11 +73,17 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
             ("plateau_per_s", fit.plateau_per_s),
             ("fit_error", fit.error_max),
         ]),
-        change: Some(Change::twice("requests at a time", slots, None)),
+        change: Some(change(slots)),
         is_inferred: true,
-        freed: freed.into_iter().filter(|(_, ceiling_per_s)| *ceiling_per_s > fit.plateau_per_s).collect(),
+        relief,
         ..Signal::default()
     })
+}
+
+/// Twice as many slots: what their number is set by is not known, as only the curve tells of them.
+fn change(slots: f64) -> Change {
+    let change = Change::twice("requests at a time", slots, None);
+    Change { words: format!("{}, by a setting that is not known", change.words), ..change }
 }
 
 /// The pool in front of it and what its workers wait for, which has the limit behind it or is it.

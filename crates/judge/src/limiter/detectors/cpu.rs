@@ -1,6 +1,6 @@
 //! CPUs that are all busy.
 
-use super::{Change, Detection, Signal, figures};
+use super::{Change, Detection, Relief, Signal, figures};
 use crate::limiter::input::{CPUS, Cpus, LimiterInput};
 use crate::limiter::laws;
 use crate::text::{list, observable};
@@ -72,6 +72,7 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
             ("in_flight", input.evidence.outstanding.mean),
         ]),
         change: Some(change),
+        relief: Relief::Cpu,
         is_inferred: used - behind < OWN,
         ..Signal::default()
     })

@@ -88,19 +88,11 @@ impl<'a> Shared<'a> {
         if threads.len() < 2 || !ONE_CPU.contains(&cores) || busiest > ALONE * cores {
             return None;
         }
-        let program = program(input, threads[0].pid);
+        let program = input.program_of(threads[0].pid);
         let runs_on = |names: &[&str]| names.iter().any(|name| program.starts_with(name));
         let (lock, _) = [CPYTHON, RUBY].into_iter().find(|(_, names)| runs_on(names))?;
         Some(Self { lock, program, threads: threads.len(), cores, busiest })
     }
-}
-
-/// Program of a process: the name of its first thread, or, where that is not told, the program of its group that uses most.
-fn program<'a>(input: &LimiterInput<'a>, pid: i32) -> &'a str {
-    let group = input.groups().map(|(_, group)| group).find(|group| group.threads.iter().any(|it| it.pid == pid));
-    let first = group.and_then(|group| group.threads.iter().find(|it| it.pid == pid && it.tid == pid));
-    let largest = || group.and_then(|group| group.processes.first()).map(|process| process.name.as_str());
-    first.map(|thread| thread.name.as_str()).or_else(largest).unwrap_or_default()
 }
 
 fn ran(thread: &ServerThreadObserved) -> f64 {

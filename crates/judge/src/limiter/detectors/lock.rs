@@ -1,10 +1,12 @@
 //! Workers that wait for each other.
 
-use super::{Detection, Signal, figures};
+use super::{Detection, Relief, Signal, Wait, figures};
 use crate::limiter::input::LimiterInput;
-use crate::limiter::pools::pools;
+use crate::limiter::pools::{Pool, pools};
 use model::human::percent;
 
+/// The name of a lock among waits.
+const LOCK: &str = "lock";
 /// Workers that wait for locks for this share of their occupied time.
 const WAITS: f64 = 0.5;
 /// With busier CPUs it is these that are short.
@@ -19,7 +21,7 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
     }
     let cpus_busy = input.server_cpus().map_or(0.0, |cpus| cpus.used);
     let held = pools.iter().filter(|pool| pool.occupancy >= OCCUPIED && cpus_busy < CPUS_ROOM).find_map(|pool| {
-        let share = pool.blocked.get("lock")? / pool.occupancy;
+        let share = pool.blocked.get(LOCK)? / pool.occupancy;
         (share >= WAITS).then_some((pool, share))
     });
     let Some((pool, share)) = held else { return Detection::Clear };
@@ -35,6 +37,15 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
         share: Some(pool.occupancy),
         queue: true,
         evidence: figures([("lock_share", share), ("occupancy", pool.occupancy), ("cpus_busy_share", cpus_busy)]),
+        relief: relief(pool),
         ..Signal::default()
     })
+}
+
+/// Whoever has the lock works: all of the waiting for it would end. How long those who wait for this pool would still do so is
+/// not known.
+fn relief(pool: &Pool) -> Relief {
+    let own = Wait { on: LOCK.to_owned(), of: Some(pool.program.clone()), service_ns: Some(0.0) };
+    let in_front = Wait { on: pool.program.clone(), of: None, service_ns: None };
+    Relief::Waits(vec![own, in_front])
 }

@@ -16,6 +16,7 @@ mod pool;
 pub(super) mod quota;
 mod starved;
 mod timer;
+mod turns;
 mod upstream;
 
 use super::input::LimiterInput;
@@ -74,6 +75,41 @@ pub(super) struct Signal {
     pub(super) is_inferred: bool,
     /// Other resources that are in use only because of this one, with their ceilings without it; per second.
     pub(super) freed: BTreeMap<String, f64>,
+    /// Waiting that ends with this limit, which no ceiling of another resource may count.
+    pub(super) relief: Relief,
+}
+
+/// Waiting that ends when a limit is out of the way. Workers that wait for the limit are occupied, and threads that wait for a
+/// CPU are not free: neither says anything of what they could do without it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) enum Relief {
+    /// Nothing that is observed waits for it.
+    Nothing,
+    /// Threads that could run, and have no CPU.
+    Cpu,
+    /// Workers that wait for these.
+    Waits(Vec<Wait>),
+    /// Workers may wait for it, and what they wait for does not say so.
+    #[default]
+    Unknown,
+}
+
+/// Something that workers wait for, by the name it has among their waits.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Wait {
+    pub(super) on: String,
+    /// Only workers of this program; none: those of all.
+    pub(super) of: Option<String>,
+    /// Part of the wait in which it works on the request, which remains; ns, none where that is not known.
+    pub(super) service_ns: Option<f64>,
+}
+
+impl Relief {
+    /// Of what serves one request after the other in this time, by each of its names.
+    pub(super) fn of_server(names: &[&str], service_ns: Option<f64>) -> Self {
+        let wait = |name: &&str| Wait { on: (*name).to_owned(), of: None, service_ns };
+        Self::Waits(names.iter().map(wait).collect())
+    }
 }
 
 /// Change that would raise it.
@@ -85,6 +121,13 @@ pub(super) struct Change {
     pub(super) to: Option<f64>,
     /// Effect on the ceiling.
     pub(super) factor: f64,
+}
+
+impl Signal {
+    /// True if it follows from the shape of the curve alone.
+    pub(super) fn is_inferred_from_curve(&self) -> bool {
+        self.name == concurrency::NAME
+    }
 }
 
 impl Detection {

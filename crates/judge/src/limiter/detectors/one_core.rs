@@ -1,15 +1,13 @@
 //! One thread, or the interrupts of one CPU, that cannot do more while other CPUs rest.
 
 use super::pool::{CPUS_BUSY, FOR_CPU};
-use super::{Change, Detection, Signal, figures};
-use crate::facts::OCCUPIED;
+use super::{Change, Detection, Relief, Signal, figures, turns};
 use crate::limiter::input::{Cpus, LimiterInput};
 use crate::limiter::laws;
-use crate::limiter::pools::pools;
+use crate::limiter::pools::{is_program, pools};
+use model::ServerThreadObserved;
 use model::human::percent;
 
-/// A thread that runs or waits for a CPU for this share of the time does nothing else.
-const BUSY: f64 = 0.95;
 /// The only worker of a program that runs for this share of its occupied time is bound by its CPU.
 const RUNS: f64 = 0.9;
 /// The CPUs that the server may use must have room. Where other processes leave them none, it is less sure.
@@ -39,19 +37,25 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
     if count < 2.0 {
         return Detection::Clear;
     }
-    let Some(lone) = busiest(input) else {
-        return Detection::Unchecked("threads of the server not visible");
+    let lone = busiest(input);
+    let Some(full) = lone.as_ref().filter(|lone| lone.share >= input.full) else {
+        return match turns::look(input) {
+            Detection::Clear if lone.is_none() => Detection::Unchecked("threads of the server not visible"),
+            found => found,
+        };
     };
-    let is_stopped = lone.waits >= FOR_CPU * lone.share;
-    if lone.share < BUSY || !has_room && (used >= CPUS_BUSY || is_stopped) {
+    let is_stopped = full.waits >= FOR_CPU * full.share;
+    if !has_room && (used >= CPUS_BUSY || is_stopped) {
         return Detection::Clear;
     }
-    signal(input, &lone, busy, used)
+    signal(input, full, busy, used)
 }
 
 /// A thread or process that runs alone.
 struct Lone {
     name: String,
+    /// The program that it is of.
+    program: String,
     /// Share of the time in which it runs or waits for a CPU.
     share: f64,
     /// Of it, the share in which it waits for one.
@@ -63,47 +67,99 @@ fn busiest(input: &LimiterInput<'_>) -> Option<Lone> {
     let thread = input.lone_threads().into_iter().max_by(|a, b| input.wanted(a).total_cmp(&input.wanted(b)));
     let thread = thread.map(|thread| Lone {
         name: thread.name.clone(),
+        program: input.program_of(thread.pid).to_owned(),
         share: input.wanted(thread),
         waits: thread.wait_mean.unwrap_or(0.0),
     });
     let only = pools(input).into_iter().find_map(|pool| {
         let runs = pool.running.is_some_and(|runs| runs >= RUNS * pool.occupancy);
         // Looks are a sample: they say no more of it than that it is occupied.
-        (runs && pool.is_alone() && pool.occupancy >= OCCUPIED).then(|| Lone {
+        (runs && pool.is_alone() && pool.occupancy >= input.full).then(|| Lone {
             name: pool.program.clone(),
+            program: pool.program.clone(),
             share: pool.occupancy,
             waits: pool.runnable.unwrap_or(0.0),
         })
     });
-    match thread.filter(|thread| thread.share >= BUSY || only.is_none()) {
+    match thread.filter(|thread| thread.share >= input.full || only.is_none()) {
         Some(thread) => Some(thread),
         None => only,
     }
 }
 
 fn signal(input: &LimiterInput<'_>, lone: &Lone, busy: f64, used: f64) -> Detection {
-    let Lone { name, share, .. } = lone;
-    let settings = input.context.settings.iter().filter(|setting| name.starts_with(&setting.limits));
-    let setting = settings.max_by_key(|setting| setting.limits.len()).filter(|setting| setting.value == 1);
+    let Lone { name, program, share, .. } = lone;
     let room = match busy < ROOM {
         true => format!("the server's CPUs are {} busy", percent(busy)),
         false => format!("the load uses {} of the server's CPUs", percent(used)),
     };
+    let others = Others::of(input, lone);
+    let uneven = others.as_ref().map_or_else(String::new, |others| format!(", and {}", others.says()));
+    let ceiling_per_s = laws::ceiling_per_s(input.per_s, share.min(1.0));
     Detection::hit(Signal {
         name: "single-thread-limited",
         resource: format!("thread {name}"),
-        says: format!("one thread ({name}) is {} busy, while {room}", percent(share.min(1.0))),
+        says: format!("one thread ({name}) is {} busy, while {room}{uneven}", percent(share.min(1.0))),
         share: Some(*share),
         queue: busy < ROOM && input.evidence.outstanding.mean > 1.5,
-        ceiling_per_s: laws::ceiling_per_s(input.per_s, share.min(1.0)),
+        ceiling_per_s,
         evidence: figures([
             ("thread_busy_share", *share),
             ("machine_busy_share", busy),
             ("in_flight", input.evidence.outstanding.mean),
         ]),
-        change: Some(Change::twice(&format!("{name} processes or threads"), 1.0, setting)),
+        change: Some(others.map_or_else(|| one_more(input, name), |others| others.change(*share))),
+        relief: Relief::of_server(&[name, program], ceiling_per_s.map(|per_s| 1e9 / per_s)),
         ..Signal::default()
     })
+}
+
+/// A second process or thread of the same kind.
+fn one_more(input: &LimiterInput<'_>, name: &str) -> Change {
+    let settings = input.context.settings.iter().filter(|setting| name.starts_with(&setting.limits));
+    let setting = settings.max_by_key(|setting| setting.limits.len()).filter(|setting| setting.value == 1);
+    Change::twice(&format!("{name} processes or threads"), 1.0, setting)
+}
+
+/// Workers of the same program beside a thread that is full, which have less to do.
+struct Others {
+    program: String,
+    workers: f64,
+    /// Shares of the time in which all of them run or wait for a CPU, added up.
+    busy: f64,
+}
+
+impl Others {
+    /// Of `lone`; none where it is the only one that the program has.
+    fn of(input: &LimiterInput<'_>, lone: &Lone) -> Option<Self> {
+        let pool = pools(input).into_iter().find(|pool| pool.program == lone.program && !pool.is_alone())?;
+        // Threads of one process have different things to do.
+        let same = |thread: &&ServerThreadObserved| is_program(&thread.name, &lone.name) && thread.pid == thread.tid;
+        let threads: Vec<_> = input.groups().flat_map(|(_, group)| &group.threads).filter(same).collect();
+        let busy: f64 = threads.iter().map(|thread| input.wanted(thread)).sum();
+        (threads.len() > 1).then_some(Self { program: pool.program, workers: pool.workers, busy })
+    }
+
+    fn says(&self) -> String {
+        format!(
+            "the {:.0} {} workers are {} busy on average: the connections are spread unevenly over them (few connections, \
+             SO_REUSEPORT)",
+            self.workers,
+            self.program,
+            percent((self.busy / self.workers).min(1.0))
+        )
+    }
+
+    /// As much work for each of them as for the one that is full.
+    fn change(&self, share: f64) -> Change {
+        Change {
+            words: format!("connections spread evenly over the {:.0} {} workers", self.workers, self.program),
+            setting: None,
+            from: None,
+            to: None,
+            factor: self.workers * share.min(1.0) / self.busy.max(f64::MIN_POSITIVE),
+        }
+    }
 }
 
 /// The CPU whose time goes to interrupts, when it is the only one.

@@ -1,7 +1,6 @@
 //! Workers that are all occupied, with requests waiting for them.
 
-use super::{Change, Detection, Signal, WAITS, connections, disk, figures, upstream};
-use crate::facts::OCCUPIED;
+use super::{Change, Detection, Relief, Signal, WAITS, connections, disk, figures, upstream};
 use crate::limiter::input::LimiterInput;
 use crate::limiter::laws;
 use crate::limiter::pools::{Pool, pools};
@@ -28,7 +27,7 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
     }
     let cpus_busy = input.server_cpus().map_or(0.0, |cpus| cpus.used);
     pools.sort_by(|a, b| b.occupancy.total_cmp(&a.occupancy));
-    let is_full = |pool: &&Pool| pool.occupancy >= OCCUPIED && cpus_busy < CPUS_BUSY && !pool.is_per_connection();
+    let is_full = |pool: &&Pool| pool.occupancy >= input.full && cpus_busy < CPUS_BUSY && !pool.is_per_connection();
     let full = pools.iter().filter(is_full).find(|pool| is_queued(pool, input) && !waits_in_vain(pool, input));
     full.map_or(Detection::Clear, |pool| signal(pool, input, cpus_busy))
 }
@@ -92,6 +91,7 @@ fn signal(pool: &Pool, input: &LimiterInput<'_>, cpus_busy: f64) -> Detection {
         ceiling_per_s: Some(ceiling_per_s),
         evidence,
         change: Some(Change::twice(&pool.resource(), pool.workers, setting)),
+        relief: Relief::of_server(&[&pool.program], Some(occupied_ns)),
         ..Signal::default()
     })
 }

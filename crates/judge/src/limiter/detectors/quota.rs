@@ -1,6 +1,6 @@
 //! A quota of CPU time that the server's control group has, and is held to.
 
-use super::{Change, Detection, Signal, figures};
+use super::{Change, Detection, Relief, Signal, figures};
 use crate::facts::kernel::throttled_share;
 use crate::limiter::input::{LimiterInput, QUOTA};
 use crate::limiter::laws;
@@ -10,6 +10,8 @@ use model::human::percent;
 /// Throttled for more than this share of the time.
 const THROTTLED: f64 = 0.05;
 const PART: &str = "cgroup/server";
+/// Gauge that only the first version of control groups has.
+const CFS_QUOTA: &str = "cfs_quota_us";
 
 pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
     let Some(throttled) = throttled_share(input.evidence) else {
@@ -19,23 +21,43 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
         return Detection::Clear;
     }
     let cores = quota(input).unwrap_or_default();
+    let setting = setting(input);
     Detection::hit(Signal {
         name: "cpu-quota-limited",
         resource: QUOTA.to_owned(),
-        says: format!("a quota of {cores:.2} CPUs (cpu.max) throttles the server {} of the time", percent(throttled)),
+        says: format!("a quota of {cores:.2} CPUs ({setting}) {}", how_often(input, throttled)),
         share: used(input),
         queue: true,
         ceiling_per_s: laws::ceiling_per_s(input.per_s, used(input).unwrap_or(1.0)),
         evidence: figures([("throttled_share", throttled), ("quota_cpus", cores)]),
         change: (cores > 0.0).then(|| Change {
             words: format!("a quota of {:.2} CPUs instead of {cores:.2}", 2.0 * cores),
-            setting: Some("cpu.max".to_owned()),
+            setting: Some(setting.to_owned()),
             from: Some(cores),
             to: Some(2.0 * cores),
             factor: 2.0,
         }),
+        relief: Relief::Cpu,
         ..Signal::default()
     })
+}
+
+/// How much of the time the server is stopped is told by neither version alike: the kernel adds the stops of all CPUs up.
+fn how_often(input: &LimiterInput<'_>, throttled: f64) -> String {
+    let of = |name: &str| input.counter(PART, name).filter(|n| *n > 0.0);
+    match of("throttled_periods").zip(of("periods")) {
+        Some((stopped, all)) => format!("stops the server in {} of its periods", percent((stopped / all).min(1.0))),
+        None => format!("throttles the server {} of the time", percent(throttled)),
+    }
+}
+
+/// The file that has the quota, by the version of control groups.
+fn setting(input: &LimiterInput<'_>) -> &'static str {
+    let gauges = input.observed().and_then(|observed| observed.gauges.get(PART));
+    match gauges.is_some_and(|gauges| gauges.contains_key(CFS_QUOTA)) {
+        true => "cpu.cfs_quota_us",
+        false => "cpu.max",
+    }
 }
 
 /// CPUs that the quota amounts to.

@@ -1,6 +1,6 @@
 //! Dependency that workers wait for, at a limit of its own.
 
-use super::{Detection, Signal, WAITS, connections, figures};
+use super::{Detection, Relief, Signal, WAITS, connections, figures};
 use crate::limiter::input::LimiterInput;
 use crate::limiter::laws;
 use crate::limiter::pools::{Pool, pools};
@@ -19,6 +19,8 @@ pub(super) struct Culprit {
     pub(super) waiting: f64,
     how: String,
     share: f64,
+    /// Time in which it works on a request; ns, none where that is not known.
+    service_ns: Option<f64>,
 }
 
 pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
@@ -37,6 +39,7 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
             culprit.on,
             culprit.how
         ),
+        relief: Relief::of_server(&[&culprit.on], culprit.service_ns),
         resource: culprit.on,
         share: Some(culprit.share),
         queue: true,
@@ -53,7 +56,7 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
 /// The main wait of the workers of `pool`, if that dependency is at a limit itself.
 pub(super) fn culprit(pool: &Pool, input: &LimiterInput<'_>) -> Option<Culprit> {
     let (on, waiting) = pool.waits_for().filter(|(_, share)| *share >= WAITS)?;
-    let limit = |how: String, share: f64| Culprit { on: on.to_owned(), waiting, how, share };
+    let limit = |how: String, share: f64| Culprit { on: on.to_owned(), waiting, how, share, service_ns: None };
     let is_it = |name: &str| name == on || name.starts_with(on) || on.starts_with(name);
     let own_pool = pools(input).into_iter().find(|other| is_it(&other.program) && other.program != pool.program);
     if let Some(other) = own_pool {
@@ -63,7 +66,8 @@ pub(super) fn culprit(pool: &Pool, input: &LimiterInput<'_>) -> Option<Culprit> 
         // How many a database has is up to those who connect, unless it refuses more.
         let is_bounded = other.is_per_connection() && connections::database_full(input).is_some();
         if other.occupancy >= OCCUPIED && other.workers < pool.workers && !is_bounded {
-            return Some(limit(format!("whose {:.0} workers are all occupied", other.workers), other.occupancy));
+            let how = format!("whose {:.0} workers are all occupied", other.workers);
+            return Some(Culprit { service_ns: other.occupied_ns(input.clean_per_s), ..limit(how, other.occupancy) });
         }
     }
     let group =
@@ -71,6 +75,7 @@ pub(super) fn culprit(pool: &Pool, input: &LimiterInput<'_>) -> Option<Culprit> 
     let threads = group.into_iter().flat_map(|(_, group)| &group.threads);
     let busiest = threads.max_by(|a, b| input.wanted(a).total_cmp(&input.wanted(b)))?;
     let share = input.wanted(busiest);
-    (share >= THREAD_BUSY)
-        .then(|| limit(format!("whose thread {} is {} busy", busiest.name, percent(share.min(1.0))), share))
+    let how = format!("whose thread {} is {} busy", busiest.name, percent(share.min(1.0)));
+    let service_ns = laws::ceiling_per_s(input.per_s, share.min(1.0)).map(|per_s| 1e9 / per_s);
+    (share >= THREAD_BUSY).then(|| Culprit { service_ns, ..limit(how, share) })
 }

@@ -15,7 +15,10 @@ fn a_server_pinned_by_taskset_is_measured_by_its_own_cpus() {
     assert_eq!((limiter.name.as_str(), limiter.resource.as_str()), ("cpu-limited", "server CPUs"), "{limiter:#?}");
     assert!(limiter.says.starts_with("the 1 CPU available to the server (of 2) is 96 % busy"), "{}", limiter.says);
     assert!(limiter.says.contains("more processes or workers on them would not help"), "{}", limiter.says);
-    assert_eq!(limiter.prediction.unwrap().setting.as_deref(), Some("CPU affinity (taskset, cpuset)"));
+    assert_eq!(limiter.prediction, None, "another CPU is of no use to one thread");
+    let mut processes = evidence.clone();
+    server(&mut processes).threads = vec![thread("node", 1, 0.48), thread("node", 2, 0.48)];
+    assert_eq!(of(&processes).prediction.unwrap().setting.as_deref(), Some("CPU affinity (taskset, cpuset)"));
     // Where all its threads together are just below, one of them is no event loop that a second process would help.
     seen(&mut evidence).machine.as_mut().unwrap().cpu_busy_mean[0] = 0.88;
     assert_ne!(of(&evidence).name, "single-thread-limited");
@@ -99,7 +102,7 @@ fn threads_of_an_interpreter_that_share_one_cpu_wait_for_its_lock() {
 }
 
 /// A sweep up to 32 connections of a server that answers four requests at a time, with everything idle.
-fn four_slots() -> SweepEvidence {
+pub(super) fn four_slots() -> SweepEvidence {
     let loads = [1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 16.0, 32.0];
     let mut sweep = clean_sweep(&loads.map(|n: f64| (n, 100.0 * n.min(4.0))));
     for point in &mut sweep.points {

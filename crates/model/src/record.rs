@@ -358,6 +358,10 @@ pub struct SweepRecord {
     /// not get there.
     #[serde(default)]
     pub plateau: Option<Estimate>,
+    /// Least and most goodput of any iteration past the knee; per second. Omitted where there are iterations enough for an
+    /// interval, and of a single one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plateau_range_per_s: Option<[f64; 2]>,
     /// Goodput that falls past its peak; null where it stays, and where the sweep did not reach saturation.
     #[serde(default)]
     pub retrograde: Option<Retrograde>,
@@ -505,7 +509,7 @@ pub struct PointSummary {
 pub struct Knee {
     /// Connections (D x C, by Little's law), or requests per second.
     pub load: f64,
-    /// Lower end of its 95 % interval; null without repeats. Over rates `load` itself, which was held.
+    /// Lower end of its 95 % interval; null below 3 iterations. Over rates `load` itself, which was held.
     #[serde(default)]
     pub low: Option<f64>,
     /// Upper end of the interval; over rates the next measured rate, which was not held.

@@ -48,7 +48,7 @@ pub struct Retrograde {
     pub goodput_per_s: f64,
     /// Share of the highest goodput that is lost there, 0 to 1.
     pub loss: f64,
-    /// Lower end of the 95 % interval of the loss; null without repeats.
+    /// Lower end of the 95 % interval of the loss; null below 3 iterations.
     pub low: Option<f64>,
     /// Upper end of it.
     pub high: Option<f64>,

@@ -14,7 +14,9 @@ pub(crate) fn lines(record: &SweepRecord, over: Over, is_bound: bool) -> Vec<(&'
     let mut lines = vec![("knee", knee_text(record, over))];
     match (record.retrograde, record.plateau) {
         (Some(fall), _) => lines.push(("retrograde", fall_text(&fall, over))),
-        (None, Some(plateau)) => lines.push(("plateau", plateau_text(&plateau, is_bound))),
+        (None, Some(plateau)) => {
+            lines.push(("plateau", plateau_text(&plateau, record.plateau_range_per_s, is_bound)));
+        }
         (None, None) => {}
     }
     lines
@@ -86,11 +88,16 @@ fn knee_interval(knee: &Knee, over: Over) -> String {
     }
 }
 
-fn plateau_text(plateau: &Estimate, is_bound: bool) -> String {
-    let interval = plateau.low.zip(plateau.high).filter(|_| !is_bound);
-    let interval = interval.map(|(low, high)| format!(" (95 % interval {} to {})", rate(low), rate(high)));
-    let bound = if is_bound { ">= " } else { "" };
-    format!("{bound}{}{}", rate(plateau.value), interval.unwrap_or_default())
+fn plateau_text(plateau: &Estimate, range: Option<[f64; 2]>, is_bound: bool) -> String {
+    if is_bound {
+        return format!(">= {}", rate(plateau.value));
+    }
+    let known = match (plateau.low, plateau.high, range) {
+        (Some(low), Some(high), _) => format!(" (95 % interval {} to {})", rate(low), rate(high)),
+        (_, _, Some([low, high])) => format!(" (all iterations: {} to {})", rate(low), rate(high)),
+        _ => String::new(),
+    };
+    format!("{}{known}", rate(plateau.value))
 }
 
 fn fall_text(fall: &Retrograde, over: Over) -> String {
@@ -168,7 +175,11 @@ mod tests {
     #[test]
     fn a_plateau_that_is_a_bound_has_no_interval() {
         let plateau = Estimate { value: 2_000.0, low: Some(1_998.0), high: Some(2_002.0), n: 16 };
-        assert_eq!(plateau_text(&plateau, false), "2,000/s (95 % interval 1,998/s to 2,002/s)");
-        assert_eq!(plateau_text(&plateau, true), ">= 2,000/s");
+        assert_eq!(plateau_text(&plateau, None, false), "2,000/s (95 % interval 1,998/s to 2,002/s)");
+        assert_eq!(plateau_text(&plateau, None, true), ">= 2,000/s");
+        let of_two = Estimate { low: None, high: None, ..plateau };
+        let range = Some([1_990.0, 2_004.0]);
+        assert_eq!(plateau_text(&of_two, range, false), "2,000/s (all iterations: 1,990/s to 2,004/s)");
+        assert_eq!(plateau_text(&of_two, range, true), ">= 2,000/s");
     }
 }

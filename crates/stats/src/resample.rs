@@ -12,6 +12,9 @@ use statrs::distribution::ContinuousCDF;
 
 /// Fewer degrees of freedom than this say nothing of a spread.
 const FREE_MIN: usize = 2;
+/// With fewer repeats of a load nothing is called a 95 % interval: two say next to nothing of how a load varies, and those of other
+/// loads need not vary alike.
+const REPEATS_MIN: usize = 3;
 /// Curves drawn for an interval.
 const DRAWS: usize = 400;
 /// One seed for all: a result is to be the same each time it is made of its measurements.
@@ -22,7 +25,7 @@ const NORMAL_QUANTILE: f64 = 1.959_964;
 const ENDS: [f64; 2] = [0.025, 0.975];
 
 /// One load of a sweep with its repeats.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct LoadRepeats {
     /// Connections, or offered requests per second; above 0.
     pub load: f64,
@@ -30,6 +33,12 @@ pub struct LoadRepeats {
     pub goodput_per_s: f64,
     /// Goodput of each repeat; per second. Only their ratios count.
     pub repeats_per_s: Vec<f64>,
+    /// Share of the goodput that one batch of responses more or less in the window of a repeat is: repeats of few batches are
+    /// alike, and all off by as much. 0 where it is not known.
+    pub batch_share: f64,
+    /// Standard error of the goodput of a repeat as a share of it, by the number of its responses and how the time that they
+    /// take differs. 0 where it is not known.
+    pub sampling_error: f64,
 }
 
 /// Deviations of repeats.
@@ -67,6 +76,11 @@ impl Spread {
         let count = repeats.max(1);
         (0..count).map(|_| self.deviations[source.below(self.deviations.len())]).sum::<f64>() / count as f64
     }
+}
+
+/// True if each load was repeated often enough for an interval.
+pub(crate) fn has_intervals(loads: &[LoadRepeats]) -> bool {
+    loads.iter().all(|load| load.repeats_per_s.len() >= REPEATS_MIN)
 }
 
 /// Where chance comes from.
@@ -107,7 +121,7 @@ mod tests {
 
     fn load(repeats_per_s: &[f64]) -> LoadRepeats {
         let goodput_per_s = crate::mean(repeats_per_s);
-        LoadRepeats { load: 1.0, goodput_per_s, repeats_per_s: repeats_per_s.to_vec() }
+        LoadRepeats { load: 1.0, goodput_per_s, repeats_per_s: repeats_per_s.to_vec(), ..LoadRepeats::default() }
     }
 
     #[test]

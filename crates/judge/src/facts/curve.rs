@@ -6,7 +6,7 @@
 //! fitted to the goodput as it is would be too high by as much.
 
 use super::disturbed::{is_disturbed, left, stands};
-use model::{Cause, SweepEvidence, SweepPoint};
+use model::{Cause, LatencySummary, SweepEvidence, SweepPoint};
 use stats::{LoadPoint, LoadRepeats};
 
 /// Fewer points give no fit.
@@ -44,12 +44,35 @@ pub fn fit_repeats(sweep: &SweepEvidence) -> Vec<LoadRepeats> {
             (true, true) => 0.0,
         }
     };
-    let fitted = |point: &SweepPoint| LoadRepeats {
-        load: point.load,
-        goodput_per_s: point.goodput_per_s / (1.0 - lost(point).min(LOST_MAX)),
-        repeats_per_s: point.iterations_per_s.clone(),
+    let service = points.first().map(|point| point.evidence.latency.service).unwrap_or_default();
+    let fitted = |point: &SweepPoint| {
+        let windows = point.iterations_per_s.len().max(1) as f64;
+        let window_ns = point.evidence.measured_ns as f64 / windows;
+        let responses = point.evidence.flow.good as f64 / windows;
+        LoadRepeats {
+            load: point.load,
+            goodput_per_s: point.goodput_per_s / (1.0 - lost(point).min(LOST_MAX)),
+            repeats_per_s: point.iterations_per_s.clone(),
+            batch_share: (service.mean_ns / window_ns.max(1.0)).min(1.0),
+            sampling_error: variation(&service) / responses.max(1.0).sqrt(),
+        }
     };
     points.into_iter().map(fitted).collect()
+}
+
+/// Standard deviation of times as a share of their mean, by their quantiles, between which they are taken to be as many.
+///
+/// Of the least load: there the time is that of the server, and at higher ones that in its queue as well.
+fn variation(times: &LatencySummary) -> f64 {
+    let LatencySummary { min_ns, p50_ns, p90_ns, p99_ns, p99_9_ns, max_ns, .. } = *times;
+    let ends = [(0.0, min_ns), (0.5, p50_ns), (0.9, p90_ns), (0.99, p99_ns), (0.999, p99_9_ns), (1.0, max_ns)];
+    let ends = ends.map(|(share, ns)| (share, ns as f64));
+    let sum = |of: fn(f64, f64) -> f64| -> f64 {
+        ends.windows(2).map(|pair| (pair[1].0 - pair[0].0) * of(pair[0].1, pair[1].1)).sum()
+    };
+    let mean = sum(|a, b| (a + b) / 2.0);
+    let square = sum(|a, b| (a * a + a * b + b * b) / 3.0);
+    if mean > 0.0 { (square / (mean * mean) - 1.0).max(0.0).sqrt() } else { 0.0 }
 }
 
 #[cfg(test)]
@@ -103,5 +126,22 @@ mod tests {
         let left = [(Cause::ClientSteal, 0.3)].into();
         some.points[1].evidence.disturbance = Some(Disturbance { left, ..Disturbance::default() });
         assert_eq!(fit_points(&some).iter().map(|point| point.load).collect::<Vec<_>>(), [1.0, 3.0, 4.0, 8.0, 16.0]);
+    }
+
+    /// Three at a time, of which one in 20 takes 100 ms and the others 10 ms: 1,050 responses are off by 4.3 %.
+    #[test]
+    fn a_window_of_few_responses_knows_how_far_it_may_be_off() {
+        let mut sweep = sweep(0.0, 0.0, false);
+        for point in &mut sweep.points {
+            let service = &mut point.evidence.latency.service;
+            (service.min_ns, service.p50_ns, service.p90_ns) = (10_000_000, 10_000_000, 10_000_000);
+            (service.p99_ns, service.p99_9_ns, service.max_ns) = (100_000_000, 100_000_000, 100_000_000);
+            service.mean_ns = 14.5e6;
+            point.evidence.measured_ns = 5_200_000_000;
+            point.evidence.flow.good = 2_100;
+        }
+        let found = &fit_repeats(&sweep)[5];
+        assert!((0.035..0.05).contains(&found.sampling_error), "{found:?}");
+        assert!((found.batch_share - 14.5 / 2_600.0).abs() < 1e-6, "{found:?}");
     }
 }

@@ -136,6 +136,7 @@ mod tests {
             knee: None,
             peak: None,
             plateau: None,
+            plateau_range_per_s: None,
             retrograde: None,
             model: None,
             aicc: None,

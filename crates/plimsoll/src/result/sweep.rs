@@ -81,6 +81,7 @@ pub(crate) fn sweep_record(facts: &Facts, points: &[Point]) -> SweepRecord {
         knee: shape.knee,
         peak,
         plateau: shape.plateau,
+        plateau_range_per_s: shape.plateau_range_per_s,
         retrograde: shape.retrograde,
         model: shape.model,
         aicc: shape.aicc,

@@ -289,6 +289,7 @@ fn sweep(workers: f64, loads: Vec<f64>, complete: bool) -> SweepRecord {
         points,
         peak: peak(&curve),
         plateau: None,
+        plateau_range_per_s: None,
         retrograde: None,
         model: None,
         aicc: None,

@@ -12,6 +12,7 @@ mod memory;
 pub(super) mod network;
 mod one_core;
 mod paced;
+mod path;
 mod pool;
 pub(super) mod quota;
 mod starved;
@@ -29,7 +30,7 @@ const WAITS: f64 = 0.5;
 /// A limit and how it is looked for.
 type Rung = (&'static str, fn(&LimiterInput<'_>) -> Detection);
 
-pub(super) const DETECTORS: [Rung; 16] = [
+pub(super) const DETECTORS: [Rung; 17] = [
     ("network", network::look),
     ("CPU quota", quota::look),
     ("connections served", starved::look),
@@ -46,6 +47,7 @@ pub(super) const DETECTORS: [Rung; 16] = [
     ("paced connections", paced::look),
     ("timer", timer::look),
     ("requests at a time", concurrency::look),
+    ("path between the machines", path::look),
 ];
 
 /// Result of a check.

@@ -4,15 +4,18 @@ use crate::bandwidth::{ProbeMessage, Probed};
 use crate::checked;
 use crate::error::FleetError;
 use crate::limits::{
-    ARM_TRIES, END_NS, LEAD_NS, LEAD_ROUND_TRIPS, LOST_NS, READY_NS, STALLED_NS, SYNC_NS, SYNC_PINGS, SYNC_PINGS_MIN,
-    drift_max_ns,
+    ARM_TRIES, END_NS, LEAD_NS, LEAD_ROUND_TRIPS, LOST_NS, OTHERS_NS, READY_NS, STALLED_NS, SYNC_NS, SYNC_PINGS,
+    SYNC_PINGS_MIN, drift_max_ns,
 };
 use crate::link::{Link, ProbeSaid, Said, Stage};
 use crate::merge::{Merge, source};
 use crate::message::{Hello, OfCoordinator, PlanMessage};
 use crate::segment::Part;
-use model::{AgentLoss, Event, NS_PER_S, Plan};
+use model::{AgentLoss, Event, NS_PER_S, Plan, Sample};
 use std::collections::VecDeque;
+
+/// Agents beside the first that are told to be missing.
+const MISSING_TOLD_MAX: usize = 15;
 
 /// What the loss of an agent does to a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +55,10 @@ pub enum FleetEvent {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    Greeting,
+    Greeting {
+        /// One is missing, and the others are waited for until then, so that all that are missing are told at once.
+        until_ns: u64,
+    },
     Idle,
     Opening {
         until_ns: u64,
@@ -98,7 +104,7 @@ impl Fleet {
             links,
             identity,
             on_loss,
-            phase: Phase::Greeting,
+            phase: Phase::Greeting { until_ns: u64::MAX },
             events: VecDeque::new(),
             merge: Merge::new([]),
             timeout_ns: 0,
@@ -186,9 +192,12 @@ impl Fleet {
     #[must_use]
     pub fn deadline_ns(&self) -> u64 {
         let phase_ns = match self.phase {
-            Phase::Opening { until_ns } | Phase::Syncing { until_ns } | Phase::Running { until_ns, .. } => until_ns,
+            Phase::Greeting { until_ns }
+            | Phase::Opening { until_ns }
+            | Phase::Syncing { until_ns }
+            | Phase::Running { until_ns, .. } => until_ns,
             Phase::Arming { check_ns, .. } => check_ns,
-            Phase::Greeting | Phase::Idle | Phase::Failed => u64::MAX,
+            Phase::Idle | Phase::Failed => u64::MAX,
         };
         let stalled_ns = (0..self.links.len()).map(|agent| self.stalled_ns(agent));
         self.links.iter().map(Link::deadline_ns).chain(stalled_ns).fold(phase_ns, u64::min)
@@ -238,7 +247,7 @@ impl Fleet {
     pub fn give_up(&mut self, why: &str) {
         let missing = self.links.iter().filter(|link| link.stage != Stage::Idle).map(|link| link.name.as_str());
         let name = missing.collect::<Vec<_>>().join(", ");
-        if self.phase == Phase::Greeting {
+        if matches!(self.phase, Phase::Greeting { .. }) {
             self.end_all(FleetError::Agent { name, why: why.to_owned(), is_target: false });
         }
     }
@@ -264,7 +273,7 @@ impl Fleet {
     /// Ends the load early, with what was measured so far.
     pub fn stop(&mut self, now_ns: u64) {
         match self.phase {
-            Phase::Opening { .. } | Phase::Syncing { .. } | Phase::Arming { .. } | Phase::Greeting => {
+            Phase::Opening { .. } | Phase::Syncing { .. } | Phase::Arming { .. } | Phase::Greeting { .. } => {
                 self.end_all(FleetError::Stopped);
             }
             Phase::Running { start_ns, until_ns: u64::MAX } => {
@@ -283,15 +292,15 @@ impl Fleet {
                 let elapsed_ns = now_ns.saturating_sub(start_ns);
                 elapsed_ns.saturating_add(LOST_NS).saturating_add(drift_max_ns(elapsed_ns))
             }
-            Phase::Greeting | Phase::Idle | Phase::Opening { .. } | Phase::Syncing { .. } | Phase::Failed => 0,
+            Phase::Greeting { .. } | Phase::Idle | Phase::Opening { .. } | Phase::Syncing { .. } | Phase::Failed => 0,
         }
     }
 
     fn on_said(&mut self, agent: usize, said: Said, now_ns: u64) {
         match said {
             Said::Progress => {
-                if self.phase == Phase::Greeting && self.links[agent].stage == Stage::Idle {
-                    self.check_build(agent);
+                if matches!(self.phase, Phase::Greeting { .. }) && self.links[agent].stage == Stage::Idle {
+                    self.check_build(agent, now_ns);
                 }
             }
             Said::Pong => {
@@ -306,8 +315,12 @@ impl Fleet {
             }
             Said::Failed { is_target, why } => self.fail(agent, why, is_target),
             Said::Probe(said) => self.on_probe(agent, said, now_ns),
-            // Who is told to observe is not among these.
-            Said::Observing(_) | Said::SamplesBegun(_) | Said::Sample(_) | Said::ServerRuns(_) => {}
+            Said::Sample(sample) => {
+                let sample = Sample { source: source(agent), ..*sample };
+                self.events.push_back(FleetEvent::Load(Event::Observed(Box::new(sample))));
+            }
+            // Who is told to observe a server, or to start one, is not among these.
+            Said::Observing(_) | Said::SamplesBegun(_) | Said::ServerRuns(_) => {}
         }
     }
 
@@ -329,10 +342,42 @@ impl Fleet {
     }
 
     /// Refuses other builds.
-    fn check_build(&mut self, agent: usize) {
+    fn check_build(&mut self, agent: usize, now_ns: u64) {
         if let Some(why) = self.links[agent].other_build(&self.identity) {
-            self.fail(agent, why, false);
+            self.lose(agent, why, now_ns);
         }
+    }
+
+    /// One that should say hello is missing: the others may be, too.
+    fn miss(&mut self, agent: usize, until_ns: u64, now_ns: u64) {
+        let link = &self.links[agent];
+        if until_ns == u64::MAX && self.are_awaited() {
+            let s = OTHERS_NS / NS_PER_S;
+            let note = format!("agent {}: {}; the others are waited for, for {s} s at most", link.name, link.why);
+            self.events.push_back(FleetEvent::Note(note));
+        }
+        self.phase = Phase::Greeting { until_ns: until_ns.min(now_ns.saturating_add(OTHERS_NS)) };
+    }
+
+    /// True if any may still say hello.
+    fn are_awaited(&self) -> bool {
+        self.links.iter().any(|link| matches!(link.stage, Stage::Away | Stage::Greeting))
+    }
+
+    /// All that are missing, if any is.
+    fn fail_missing(&mut self) {
+        let mut missing = self.links.iter().filter(|link| link.stage == Stage::Lost);
+        let Some(first) = missing.next() else { return };
+        let mut why = first.why.clone();
+        for link in missing.by_ref().take(MISSING_TOLD_MAX) {
+            why.push_str(&format!("; agent {}: {}", link.name, link.why));
+        }
+        match missing.count() {
+            0 => {}
+            n => why.push_str(&format!("; and {n} more")),
+        }
+        let name = first.name.clone();
+        self.end_all(FleetError::Agent { name, why, is_target: false });
     }
 
     /// Nothing more comes from an agent.
@@ -345,14 +390,14 @@ impl Fleet {
         match (stage, self.phase) {
             // It was told, or its totals are known; the next load is told.
             (Stage::Lost, _) | (_, Phase::Failed | Phase::Idle) | (Stage::Ended, Phase::Running { .. }) => {}
-            (_, Phase::Greeting) => self.fail(agent, why, false),
+            (_, Phase::Greeting { until_ns }) => self.miss(agent, until_ns, now_ns),
             (_, Phase::Running { start_ns, .. }) => {
                 let at_ns = now_ns.saturating_sub(start_ns);
                 link.loss = Some(AgentLoss { at_ns, why: why.clone() });
                 let name = link.name.clone();
                 self.merge.over(agent);
+                // The ticks that waited for it follow what tells of all agents, which may wait for it too.
                 self.events.push_back(FleetEvent::Load(Event::AgentLost { at_ns, source: source(agent), name, why }));
-                self.hand_on_ticks();
                 if self.on_loss == OnLoss::End {
                     self.stop(now_ns);
                 }
@@ -389,6 +434,7 @@ impl Fleet {
 
     fn on_phase_end(&mut self, now_ns: u64) {
         match self.phase {
+            Phase::Greeting { until_ns } if now_ns >= until_ns => self.fail_missing(),
             Phase::Opening { until_ns } if now_ns >= until_ns => {
                 self.fail_first(|link| link.stage == Stage::Opening, "its connections were not open in time");
             }
@@ -421,7 +467,8 @@ impl Fleet {
     /// Goes on when all have done what they were asked for.
     fn advance(&mut self, now_ns: u64) {
         match self.phase {
-            Phase::Greeting if self.are_all(|link| link.stage == Stage::Idle) => {
+            Phase::Greeting { until_ns } if until_ns < u64::MAX && !self.are_awaited() => self.fail_missing(),
+            Phase::Greeting { .. } if self.are_all(|link| link.stage == Stage::Idle) => {
                 self.phase = Phase::Idle;
                 self.events.push_back(FleetEvent::Greeted);
             }

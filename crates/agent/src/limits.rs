@@ -14,6 +14,8 @@ pub const STALLED_NS: u64 = 2 * LOST_NS;
 pub const ALONE_NS: u64 = 10 * NS_PER_S;
 /// An agent has to say hello within this time once its stream is there.
 pub const HELLO_NS: u64 = 60 * NS_PER_S;
+/// Once one agent is missing, the others are waited for so long: all whom ssh does not reach are told after its own 10 s.
+pub const OTHERS_NS: u64 = 11 * NS_PER_S;
 /// All agents have to be ready within this time beyond the timeout of a request.
 pub const READY_NS: u64 = 60 * NS_PER_S;
 /// Pings before the start.

@@ -121,6 +121,9 @@ pub(crate) struct Link {
     next_ping: u64,
     totals: Totals,
     ticked_ns: u64,
+    /// Samples of its machine in this load, and the end of the last; ns.
+    samples: u64,
+    sampled_ns: u64,
     response: MergedHistogram,
 }
 
@@ -147,6 +150,8 @@ impl Link {
             next_ping: 0,
             totals: Totals::default(),
             ticked_ns: 0,
+            samples: 0,
+            sampled_ns: 0,
             response: MergedHistogram::default(),
         }
     }
@@ -254,6 +259,7 @@ impl Link {
             (OfAgent::Observing(host), Stage::Observing) => return Ok(Said::Observing(host)),
             (OfAgent::SamplesBegun { at_ns }, Stage::Observing) => return Ok(Said::SamplesBegun(at_ns)),
             (OfAgent::Sample(sample), Stage::Observing) => return Ok(Said::Sample(sample)),
+            (OfAgent::Sample(sample), Stage::Armed) => return self.on_sample(sample, elapsed_ns),
             (OfAgent::ServerRuns(runs), Stage::Serving) => {
                 let warnings = runs.warnings.iter().map(|text| checked::text(text)).collect();
                 return Ok(Said::ServerRuns(Box::new(ServerRuns { warnings, ..*runs })));
@@ -326,6 +332,17 @@ impl Link {
         Ok(Said::Tick(Box::new(tick)))
     }
 
+    /// What it saw of its machine in a second of its load.
+    fn on_sample(&mut self, sample: Box<Sample>, elapsed_ns: u64) -> Result<Said, String> {
+        checked::sample(&sample, self.sampled_ns, elapsed_ns).map_err(|why| format!("it sent {why}"))?;
+        self.samples += 1;
+        if self.samples > self.totals.ticks {
+            return Err("it sent more samples than ticks".into());
+        }
+        self.sampled_ns = sample.to_ns;
+        Ok(Said::Sample(sample))
+    }
+
     /// An answer to a probe is awaited from now on.
     pub(crate) fn probe(&mut self, order: &OfCoordinator) {
         self.is_serving = false;
@@ -346,6 +363,7 @@ impl Link {
         self.part = Some(part);
         self.stage = Stage::Opening;
         (self.told, self.totals, self.ticked_ns) = (Told::default(), Totals::default(), 0);
+        (self.samples, self.sampled_ns) = (0, 0);
         (self.sync, self.later, self.response) = (Sync::default(), Recent::default(), MergedHistogram::default());
         self.pings.clear();
     }

@@ -103,6 +103,7 @@ impl Partial {
             completed: tick.flow.completed,
             good: tick.flow.good,
             failed: tick.flow.failed,
+            response_p50_ns: tick.histograms.response.quantile(0.5),
             response_p99_ns: tick.histograms.response.quantile(0.99),
         });
     }

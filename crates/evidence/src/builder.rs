@@ -1,6 +1,6 @@
 //! From events to evidence: what the judge sees.
 
-use crate::agents;
+use crate::agents::{self, Medians};
 use crate::carried::own_part;
 use crate::content::good_part;
 use crate::disturbed::{Account, Cut};
@@ -126,6 +126,8 @@ pub struct EvidenceBuilder {
     merged_cut: Cut,
     in_flight: InFlight,
     machines: Machines,
+    /// Response times of the agents by the second.
+    medians: Medians,
     status: StatusSum,
     /// Looks at status pages of whose time the account is not sure yet.
     unsure_looks: Vec<StatusLook>,
@@ -186,6 +188,7 @@ impl EvidenceBuilder {
             merged_cut: Cut::default(),
             in_flight: InFlight::default(),
             machines: Machines::default(),
+            medians: Medians::default(),
             status: StatusSum::default(),
             unsure_looks: Vec::new(),
             merged: Vec::new(),
@@ -288,6 +291,7 @@ impl EvidenceBuilder {
         self.histograms.add(&other.histograms);
         self.in_flight.merge(&other.in_flight);
         self.machines.merge(&other.machines);
+        self.medians.merge(&other.medians);
         self.status.merge(&other.status_until_now(), &other.account.responses());
     }
 
@@ -318,11 +322,18 @@ impl EvidenceBuilder {
             evidence.latency.corrected_p99_ns = omission::corrected_p99_ns(&self.histograms.service, interval_ns);
         }
         evidence.outstanding = little::outstanding(&evidence, &self.in_flight, &self.histograms.service);
-        evidence.status = self.status_until_now().records(&self.account.responses());
-        // Both over the whole window: CPU time that was used, and the responses it was used for.
+        // Over the whole window: CPU time that was used, and the responses it was used for.
         let responses_per_s = per_second(evidence.flow.completed, evidence.measured_ns);
+        let is_elsewhere = is_loaded_from_elsewhere(&evidence);
+        for agent in &mut evidence.agents {
+            let second_p50_ns = self.medians.of(agent.source);
+            agent.window.iter_mut().for_each(|window| window.second_p50_ns = second_p50_ns);
+            // Those of this machine are observed with it.
+            agent.machine = is_elsewhere.then(|| self.machines.of_agent(agent.source, responses_per_s)).flatten();
+        }
+        evidence.status = self.status_until_now().records(&self.account.responses());
         (evidence.observed, evidence.client_machine) = self.machines.observed(responses_per_s);
-        if evidence.client_machine.is_none() && is_loaded_from_elsewhere(&evidence) {
+        if evidence.client_machine.is_none() && is_elsewhere {
             evidence.client_machine = evidence.observed.as_ref().and_then(machines::of_agents);
         }
         evidence
@@ -486,7 +497,9 @@ impl EvidenceBuilder {
         evidence.measured_ns += length_ns;
         evidence.flow.add(&tick.flow);
         self.account.tick(tick, evidence.seconds.len());
-        evidence.seconds.push(second(tick, length_ns));
+        let lost_share = agents::tick(&mut evidence.agents, tick);
+        self.medians.add(tick);
+        evidence.seconds.push(Second { lost_share, ..second(tick, length_ns) });
         // the busy share of a tick is its own CPU over its own time, and only long ticks have one
         let threads: Vec<ThreadUse> = tick
             .threads
@@ -550,6 +563,7 @@ fn second(tick: &Tick, length_ns: u64) -> Second {
         // Known once the window is cut.
         clean_ns: 0,
         clean_good: 0,
+        lost_share: 0.0,
     }
 }
 

@@ -1,7 +1,8 @@
 //! Machines of one load: that of the load generator, and that of the server where an agent observed it.
 
 use crate::observed::ObservedSum;
-use model::{Observed, Phase, Sample, SourceId, StatusLook};
+use model::{AGENTS_MAX, Observed, Phase, Sample, SourceId, StatusLook};
+use std::collections::BTreeMap;
 
 /// The load generator, among the parts that may be unavailable.
 const GENERATOR: &str = "generator";
@@ -13,21 +14,26 @@ pub(crate) struct Machines {
     own: ObservedSum,
     /// Of the server alone.
     server_host: ObservedSum,
+    /// Those of the agents that generate the load.
+    agents: BTreeMap<SourceId, ObservedSum>,
     /// True once its agent was lost.
     pub(crate) has_lost_observer: bool,
 }
 
 impl Machines {
-    const fn of(&mut self, source: SourceId) -> &mut ObservedSum {
+    /// None of more machines than a load has.
+    fn of(&mut self, source: SourceId) -> Option<&mut ObservedSum> {
         match source {
-            SourceId::SERVER_HOST => &mut self.server_host,
-            _ => &mut self.own,
+            SourceId::SERVER_HOST => Some(&mut self.server_host),
+            SourceId::LOCAL => Some(&mut self.own),
+            agent if self.agents.len() < AGENTS_MAX => Some(self.agents.entry(agent).or_default()),
+            agent => self.agents.get_mut(&agent),
         }
     }
 
     /// Takes in a sample, of which `clean_share` (0 to 1) was undisturbed.
     pub(crate) fn add(&mut self, sample: &Sample, clean_share: f64) {
-        let sum = self.of(sample.source);
+        let Some(sum) = self.of(sample.source) else { return };
         sum.note(sample);
         if sample.phase == Phase::Measure {
             sum.add(sample, clean_share);
@@ -43,14 +49,23 @@ impl Machines {
     /// Takes in what the server said of itself, which belongs to the seconds of its machine.
     pub(crate) fn add_status(&mut self, look: &StatusLook) {
         let source = if self.server_host.is_empty() { SourceId::LOCAL } else { SourceId::SERVER_HOST };
-        self.of(source).add_status(look);
+        self.of(source).into_iter().for_each(|sum| sum.add_status(look));
     }
 
     /// Adds the sums of another window of the same load.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.own.merge(&other.own);
         self.server_host.merge(&other.server_host);
+        for (source, sum) in &other.agents {
+            self.of(*source).into_iter().for_each(|own| own.merge(sum));
+        }
         self.has_lost_observer |= other.has_lost_observer;
+    }
+
+    /// What an agent that generates load saw of its own machine, in a few figures; none where it saw nothing.
+    pub(crate) fn of_agent(&self, source: SourceId, responses_per_s: f64) -> Option<Box<Observed>> {
+        let seen = self.agents.get(&source)?.observed(responses_per_s)?;
+        Some(Box::new(Observed { seconds: Vec::new(), series: Default::default(), ..seen }))
     }
 
     /// What was observed, given the complete responses per second of the same window: the server's machine as far as it was, and

@@ -3,7 +3,7 @@
 
 mod load;
 
-pub(crate) use load::rates;
+pub(crate) use load::{rates, unlike_agents};
 
 use crate::testing::{Mutate, clean_open_run, clean_run, clean_sweep, probe, set_counter, set_figure, set_gauge};
 use crate::{Check, Outcome, Rule};

@@ -12,6 +12,7 @@
 //! `p99_at_least_ns` (likewise `p50`, `p90`, `p99_9`, `max`), and `CL-03` a quantile of the response time that is only an
 //! upper bound as `p99_at_most_ns`.
 
+mod agents;
 mod beside_limiter;
 mod capacity;
 pub mod check;
@@ -59,7 +60,8 @@ use std::collections::BTreeMap;
 pub fn judge_run(evidence: &Evidence) -> Verdict {
     let outcomes = rules().iter().filter_map(|rule| match rule.check {
         Check::Run(check) | Check::Both { run: check, .. } => {
-            Some((rule.id, unobserved::told(rule, [evidence], rule.look(evidence, check))))
+            let outcome = agents::outcome(rule, check, evidence);
+            Some((rule.id, unobserved::told(rule, [evidence], outcome)))
         }
         Check::Sweep(_) => None,
     });

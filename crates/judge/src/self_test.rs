@@ -41,6 +41,7 @@ fn clean(id: &str, fault: &Fault) -> Fault {
         ("LD-07", _) => Fault::Closed(|evidence| evidence.plan.requests.push(Request::get("/b"))),
         ("LD-08", _) => Fault::Closed(far_away),
         ("ST-06", _) => Fault::Closed(|evidence| evidence.iterations = 6),
+        ("CL-18" | "CL-19", _) => Fault::Closed(|evidence| evidence.agents = examples::unlike_agents(81_000.0)),
         ("SA-02" | "SA-06", _) => Fault::Sweep(close_rates),
         (_, Fault::Closed(_)) => Fault::Closed(|_| {}),
         (_, Fault::Open(_)) => Fault::Open(|_| {}),

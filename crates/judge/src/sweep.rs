@@ -7,7 +7,7 @@
 
 use crate::facts::disturbed::is_disturbed;
 use crate::facts::saturation::peak_index;
-use crate::{Check, Outcome, Rule, rules, unobserved, verdict};
+use crate::{Check, Outcome, Rule, agents, rules, unobserved, verdict};
 use model::human::{plural, rate};
 use model::{DISTURBANCE_RULES, Evidence, Finding, FindingState, SweepEvidence, Verdict};
 use std::collections::BTreeSet;
@@ -63,7 +63,7 @@ fn over_points(sweep: &SweepEvidence, rule: &Rule, check: fn(&Evidence) -> Outco
     let mut fired = Vec::new();
     let mut unchecked = None;
     for (i, point) in sweep.points.iter().enumerate() {
-        match rule.look(&point.evidence, check) {
+        match agents::outcome(rule, check, &point.evidence) {
             Outcome::Pass => {}
             Outcome::Unchecked(reason) => unchecked = Some(reason),
             Outcome::Fired(finding) => {

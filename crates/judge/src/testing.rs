@@ -240,5 +240,6 @@ fn second(i: u64) -> Second {
         late_ns: 0,
         clean_ns: NS_PER_S,
         clean_good: n,
+        lost_share: 0.0,
     }
 }

@@ -1,6 +1,6 @@
 //! Agents: load generators of one load on several machines.
 
-use crate::{Flow, Quantiles, SourceId};
+use crate::{Estimate, Flow, Observed, Quantiles, SourceId};
 use serde::{Deserialize, Serialize};
 
 /// Most agents of one load.
@@ -55,8 +55,48 @@ pub struct AgentShare {
     pub good: u64,
     /// Requests that failed.
     pub failed: u64,
+    /// Median response time; 0 in records from before it was told; ns.
+    #[serde(default)]
+    pub response_p50_ns: u64,
     /// 99th percentile of the response time; ns.
     pub response_p99_ns: u64,
+}
+
+/// What an agent did in the measured windows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct AgentWindow {
+    /// Requests whose first byte was handed to the kernel.
+    pub sent: u64,
+    /// Complete responses, good or not.
+    pub completed: u64,
+    /// Responses that met the contract.
+    pub good: u64,
+    /// Requests that failed.
+    pub failed: u64,
+    /// Time of the windows of which nothing came from it, as it was lost; ns.
+    pub missing_ns: u64,
+    /// Median response time of its seconds: their mean with a 95 % interval, or with their range where they bear none; null for
+    /// fewer than five seconds. ns
+    pub second_p50_ns: Option<Estimate>,
+}
+
+impl AgentWindow {
+    /// Takes in a tick of the window.
+    pub const fn add(&mut self, share: &AgentShare) {
+        self.sent += share.sent;
+        self.completed += share.completed;
+        self.good += share.good;
+        self.failed += share.failed;
+    }
+
+    /// Takes in another window of the same load; the medians are told by whoever has their series.
+    const fn merge(&mut self, other: &Self) {
+        self.sent += other.sent;
+        self.completed += other.completed;
+        self.good += other.good;
+        self.failed += other.failed;
+        self.missing_ns += other.missing_ns;
+    }
 }
 
 /// An agent whose load is over.
@@ -118,10 +158,17 @@ pub struct AgentRecord {
     pub round_trip_ns: Option<u64>,
     /// What its clock has moved against that of the coordinator since the start; ns.
     pub drift_ns: i64,
-    /// Traffic over the whole load, warm-up included.
+    /// Traffic over the whole load, warm-up included; all else that is counted of requests is of the measured window.
     pub flow: Flow,
+    /// What it did in the measured window; null in records from before that was counted.
+    #[serde(default)]
+    pub window: Option<AgentWindow>,
     /// Response times of its requests of the measured window; ns.
     pub response_ns: Quantiles,
+    /// What it saw of its own machine in the measured window, without the seconds; omitted where that is observed as the
+    /// server's, and in records from before that was told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<Box<Observed>>,
     /// Why it was lost; omitted if it was not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<AgentLoss>,
@@ -143,9 +190,17 @@ impl AgentRecord {
             round_trip_ns: start.round_trip_ns,
             drift_ns: 0,
             flow: Flow::default(),
+            window: None,
             response_ns: Quantiles::default(),
+            machine: None,
             lost: None,
         }
+    }
+
+    /// Requests that it sent in the measured window; over the whole load where that is all that is known.
+    #[must_use]
+    pub fn sent(&self) -> u64 {
+        self.window.map_or(self.flow.sent, |window| window.sent)
     }
 
     /// Takes its end in.
@@ -166,6 +221,13 @@ impl AgentRecord {
             self.drift_ns = other.drift_ns;
         }
         self.flow.add(&other.flow);
+        self.window = match (self.window.take(), &other.window) {
+            (Some(mut mine), Some(theirs)) => {
+                mine.merge(theirs);
+                Some(mine)
+            }
+            _ => None,
+        };
         self.response_ns = self.response_ns.bounds_with(&other.response_ns);
         self.lost = self.lost.take().or_else(|| other.lost.clone());
     }
@@ -190,7 +252,8 @@ mod tests {
         };
         let flow = Flow { sent, ..Flow::default() };
         let response_ns = Quantiles { n: sent, mean: p99 as f64, min: p99, p99, ..Quantiles::default() };
-        AgentRecord { flow, response_ns, drift_ns, ..AgentRecord::begun(&start) }
+        let window = Some(AgentWindow { sent, missing_ns: sent / 10, ..AgentWindow::default() });
+        AgentRecord { flow, window, response_ns, drift_ns, ..AgentRecord::begun(&start) }
     }
 
     #[test]
@@ -199,6 +262,8 @@ mod tests {
         both.merge(&record(300, 5, -4));
         assert_eq!((both.flow.sent, both.start_error_ns, both.late_ns, both.drift_ns), (400, 320, 20, -4));
         assert_eq!(both.round_trip_ns, Some(600), "the longer one");
+        let window = both.window.expect("both were counted");
+        assert_eq!((window.sent, window.missing_ns), (400, 40));
         let Quantiles { n, mean, min, p99, .. } = both.response_ns;
         assert_eq!((n, mean, min, p99), (400, 5.5, 5, 7));
         let loss = AgentLoss { at_ns: 1, why: "w".into() };

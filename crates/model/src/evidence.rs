@@ -189,6 +189,13 @@ pub struct Second {
     /// Good responses in that part.
     #[serde(default)]
     pub clean_good: u64,
+    /// Share of the load threads, 0 to 1, of whose agents nothing came of it, as they were lost; omitted when 0.
+    #[serde(default, skip_serializing_if = "is_none_lost")]
+    pub lost_share: f64,
+}
+
+fn is_none_lost(share: &f64) -> bool {
+    *share == 0.0
 }
 
 /// CPU use of one load thread over a span.

@@ -51,7 +51,9 @@ mod threshold;
 mod units;
 
 pub use address::{Address, ParseAddressError};
-pub use agents::{AGENTS_MAX, AgentEnd, AgentLoss, AgentRecord, AgentShare, AgentStart, LostAgent, Segment};
+pub use agents::{
+    AGENTS_MAX, AgentEnd, AgentLoss, AgentRecord, AgentShare, AgentStart, AgentWindow, LostAgent, Segment,
+};
 pub use arm_profile::{ArmProfile, FunctionChange, FunctionUse};
 pub use audit::{AuditConnections, AuditRecord, AuditsRecord, Claim};
 pub use bandwidth::{Bandwidth, PROBE_CONNECTIONS_MAX, Throughput};

@@ -43,6 +43,9 @@ pub struct RunRecord {
     /// The agents that generated the load on other machines; omitted of a load of this process.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<AgentRecord>,
+    /// The agent that was lost first: the load ended with it, or went on without it. Omitted if none was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_lost: Option<LostAgent>,
     /// One entry a second of the measured window.
     pub seconds: Vec<Second>,
     /// Machine, server, generator and sockets over the measured window; null when nobody looked.

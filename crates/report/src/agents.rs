@@ -1,7 +1,7 @@
 //! Agents of loads from other machines, and on the server's, in words.
 
-use crate::visible;
-use model::{AgentRecord, Environment, LostAgent, NS_PER_S, RunRecord, human};
+use crate::{STOPPED, visible};
+use model::{AgentRecord, Environment, LostAgent, NS_PER_S, RunRecord, human, is_quantile_known};
 use std::collections::BTreeSet;
 
 /// Most agents that are named; all are in the record.
@@ -58,6 +58,68 @@ pub(crate) fn lost(lost: &LostAgent) -> String {
     format!("{} {when}: {}", visible::line(&lost.name), visible::line(&lost.why))
 }
 
+/// Why a run is not the load that was planned, with its label; none of one that is.
+pub(crate) fn shortfall(record: &RunRecord) -> Option<(&'static str, String)> {
+    if !record.interrupted {
+        return None;
+    }
+    let Some(LostAgent { name, at_ns, why }) = &record.agent_lost else {
+        return Some(("interrupted", format!("{STOPPED}; this is what was measured")));
+    };
+    let when = at_ns.map_or_else(
+        || "before the start".to_owned(),
+        |at_ns| format!("{:.1} s after the start", at_ns as f64 / NS_PER_S as f64),
+    );
+    let rest = match has_run_its_time(record) {
+        true => "the load went on without it to the end of its time",
+        false => "the load ended then",
+    };
+    Some(("agent lost", format!("{} {when}: {}; {rest}", visible::line(name), visible::line(why))))
+}
+
+/// True if the window is as long as it was planned.
+fn has_run_its_time(record: &RunRecord) -> bool {
+    let each_ns = record.measured_ns / u64::from(record.iterations.max(1));
+    record.plan.stop.duration_ns().is_some_and(|planned_ns| each_ns >= planned_ns)
+}
+
+/// Columns of [`rows`].
+pub(crate) const HEADER: [&str; 10] =
+    ["agent", "machine", "load threads", "sent", "answered", "failed", "p50", "p99", "CPUs busy", "lost"];
+
+/// One row for each agent: what it did in the window.
+pub(crate) fn rows(record: &RunRecord) -> Vec<Vec<String>> {
+    let row = |agent: &AgentRecord| {
+        let of = |count: fn(&model::AgentWindow) -> u64| {
+            agent.window.as_ref().map_or_else(|| "-".to_owned(), |window| human::count(count(window)))
+        };
+        let [p50, p99] = quantiles(agent);
+        let (name, host) = (visible::line(&agent.name).into(), visible::line(&agent.host).into());
+        let lost = agent.lost.as_ref().map_or_else(String::new, |loss| {
+            format!("after {:.1} s: {}", loss.at_ns as f64 / NS_PER_S as f64, visible::line(&loss.why))
+        });
+        let counts = [of(|it| it.sent), of(|it| it.completed), of(|it| it.failed)];
+        let busy = busy(agent).unwrap_or_else(|| "-".to_owned());
+        [name, host, agent.threads.to_string()].into_iter().chain(counts).chain([p50, p99, busy, lost]).collect()
+    };
+    record.agents.iter().map(row).collect()
+}
+
+/// Median and 99th percentile of the response time, as far as its requests bear them: by the rule of those of the whole load.
+fn quantiles(agent: &AgentRecord) -> [String; 2] {
+    let times = &agent.response_ns;
+    [(0.5, times.p50), (0.99, times.p99)].map(|(q, ns)| match is_quantile_known(times.n as f64, q) {
+        true => human::time(ns as f64),
+        false => "-".to_owned(),
+    })
+}
+
+/// Share of the time in which the CPUs of its machine were busy; none where it did not tell.
+fn busy(agent: &AgentRecord) -> Option<String> {
+    let machine = agent.machine.as_ref()?.machine.as_ref()?;
+    Some(human::percent(machine.busy_mean))
+}
+
 /// How far apart the starts of two agents can be; none of one agent; ns.
 fn apart_ns(agents: &[AgentRecord]) -> Option<u64> {
     let mut errors: Vec<u64> = agents.iter().map(|agent| agent.start_error_ns).collect();
@@ -82,18 +144,19 @@ pub(crate) fn lines(record: &RunRecord) -> Vec<(&'static str, String)> {
 fn line(agent: &AgentRecord) -> String {
     let (name, host) = (visible::line(&agent.name), visible::line(&agent.host));
     let threads = human::plural(agent.threads.into(), "load thread");
-    let (sent, p99) = (human::plural(agent.flow.sent, "request"), human::time(agent.response_ns.p99 as f64));
+    let (sent, [p50, p99]) = (human::plural(agent.sent(), "request"), quantiles(agent));
     let lost = agent.lost.as_ref().map_or_else(String::new, |loss| {
         let after_s = loss.at_ns as f64 / NS_PER_S as f64;
         format!("; lost after {after_s:.1} s: {}", visible::line(&loss.why))
     });
-    format!("{name} ({host}): {threads}, {sent}, p99 {p99}{lost}")
+    let busy = busy(agent).map_or_else(String::new, |busy| format!(", CPUs {busy} busy"));
+    format!("{name} ({host}): {threads}, {sent}, p50 {p50}, p99 {p99}{busy}{lost}")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{AgentLoss, AgentStart, SourceId};
+    use model::{AgentLoss, AgentStart, AgentWindow, Quantiles, SourceId};
 
     #[test]
     fn a_loss_that_ended_a_measurement_is_told_with_its_load() {
@@ -119,10 +182,13 @@ mod tests {
             late_ns: 20_000,
         });
         assert_eq!(agent.start_error_ns, 120_000);
-        agent.flow.sent = 5_000;
+        // The warm-up, which no other line of a result has in it, was told with the window.
+        (agent.flow.sent, agent.window) = (9_000, Some(AgentWindow { sent: 5_000, ..AgentWindow::default() }));
+        agent.response_ns = Quantiles { n: 5_000, p50: 80_000, p99: 1_360_000, ..Quantiles::default() };
         agent.lost = Some(AgentLoss { at_ns: 3_200_000_000, why: "nothing came from it for 5 s".into() });
         let line = line(&agent);
-        assert!(line.contains("2 load threads, 5,000 requests") && !line.contains('\x1b'), "{line}");
+        let figures = "2 load threads, 5,000 requests, p50 80.0 µs, p99 -; lost";
+        assert!(line.contains(figures) && !line.contains('\x1b'), "50 requests beyond the p99 are too few: {line}");
         assert!(line.ends_with("; lost after 3.2 s: nothing came from it for 5 s"), "{line}");
     }
 }

@@ -4,7 +4,7 @@ use crate::Named;
 use crate::record::AnyRecord;
 use crate::terminal::verdict::meaning;
 use crate::thresholds::{measured, of};
-use crate::{STOPPED, visible};
+use crate::visible;
 use model::{ThresholdRecord, ThresholdState, Verdict, VerdictState};
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
@@ -50,7 +50,7 @@ fn suites(named: Named<'_>) -> Vec<Suite> {
     let suite = |arm, verdict: &Verdict, started: &str, thresholds: &[ThresholdRecord]| Suite {
         name: name(arm),
         started: started.to_owned(),
-        cases: std::iter::once(of_verdict(verdict, named.record.is_interrupted()))
+        cases: std::iter::once(of_verdict(verdict, named.record.why_interrupted()))
             .chain(thresholds.iter().map(of_threshold))
             .collect(),
     };
@@ -67,13 +67,13 @@ fn suites(named: Named<'_>) -> Vec<Suite> {
     }
 }
 
-fn of_verdict(verdict: &Verdict, is_interrupted: bool) -> Case {
+fn of_verdict(verdict: &Verdict, why_interrupted: Option<String>) -> Case {
     let worst = verdict.findings.iter().map(|finding| format!("{}: {}", finding.rule, finding.message));
     let text = std::iter::once(meaning(verdict)).chain(worst).collect::<Vec<_>>().join("\n");
-    let outcome = match verdict.state {
-        VerdictState::Invalid => Outcome::Error("invalid", text),
-        _ if is_interrupted => Outcome::Error("interrupted", format!("{STOPPED}\n{text}")),
-        VerdictState::Valid | VerdictState::Bound => Outcome::Passed(text),
+    let outcome = match (verdict.state, why_interrupted) {
+        (VerdictState::Invalid, _) => Outcome::Error("invalid", text),
+        (_, Some(why)) => Outcome::Error("interrupted", format!("{why}\n{text}")),
+        (VerdictState::Valid | VerdictState::Bound, None) => Outcome::Passed(text),
     };
     Case { name: "verdict".to_owned(), outcome }
 }

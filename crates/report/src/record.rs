@@ -5,10 +5,12 @@ mod layers;
 
 pub use experiment::{STEPS_FOLDER, experiment_record, step_result};
 
+use crate::{STOPPED, agents};
 use model::{
-    Bytes, CapacityRecord, CompareRecord, Environment, Estimate, Evidence, ExperimentRecord, FORMAT_RUN, FORMAT_SWEEPS,
-    Generator, LatencyRecord, MixCount, MixRecord, Observed, ObservedSecond, Peak, PointSummary, RenderRecord, Request,
-    Requests, RunRecord, Second, SweepRecord, SweepsRecord, Verdict, VerdictState,
+    AgentLoss, AgentRecord, Bytes, CapacityRecord, CompareRecord, Environment, Estimate, Evidence, ExperimentRecord,
+    FORMAT_RUN, FORMAT_SWEEPS, Generator, LatencyRecord, LostAgent, MixCount, MixRecord, Observed, ObservedSecond,
+    Peak, PointSummary, RenderRecord, Request, Requests, RunRecord, Second, SweepRecord, SweepsRecord, Verdict,
+    VerdictState,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,6 +44,16 @@ impl<'a> AnyRecord<'a> {
             Self::Run(_) | Self::Capacity(_) | Self::Compare(_) | Self::Experiment(_) | Self::Render(_) => &[],
             Self::Sweep(record) => std::slice::from_ref(record),
             Self::Sweeps(record) => &record.sweeps,
+        }
+    }
+
+    /// Why it is not all that was planned, in a line; none of one that is.
+    pub(crate) fn why_interrupted(self) -> Option<String> {
+        match self {
+            Self::Run(record) if record.agent_lost.is_some() => {
+                agents::shortfall(record).map(|(label, text)| format!("{label}: {text}"))
+            }
+            _ => self.is_interrupted().then(|| STOPPED.to_owned()),
         }
     }
 
@@ -102,6 +114,7 @@ pub fn run_record(
         bytes: Bytes { received: flow.bytes_received, sent: flow.bytes_sent },
         generator: generator(evidence),
         agents: evidence.agents.clone(),
+        agent_lost: lost_first(&evidence.agents),
         seconds: evidence.seconds.clone(),
         observed: evidence.observed.clone(),
         client_machine: evidence.client_machine.clone(),
@@ -118,6 +131,13 @@ pub fn run_record(
         iterations: evidence.iterations,
         interrupted: evidence.interrupted,
     }
+}
+
+/// The one that was lost first.
+fn lost_first(agents: &[AgentRecord]) -> Option<LostAgent> {
+    let lost = agents.iter().filter_map(|agent| Some((&agent.name, agent.lost.as_ref()?)));
+    let (name, AgentLoss { at_ns, why }) = lost.min_by_key(|(_, loss)| loss.at_ns)?;
+    Some(LostAgent { name: name.clone(), at_ns: Some(*at_ns), why: why.clone() })
 }
 
 /// CPU time per complete response of the server and its companions; the interval is that of its seconds.

@@ -1,5 +1,6 @@
 //! A result in a few lines of Markdown, for a pull request or the summary of a CI step.
 
+use crate::Named;
 use crate::capacity::bracket;
 use crate::record::AnyRecord;
 use crate::table::{cell, markdown_table};
@@ -7,7 +8,6 @@ use crate::terminal::run::{self, quantile};
 use crate::terminal::sweep::peak_rate;
 use crate::terminal::verdict::{meaning, state_word};
 use crate::thresholds::{HEADER, of, row};
-use crate::{Named, STOPPED};
 use model::human::{percent, time};
 use model::{FindingState, RunRecord, SweepRecord, Verdict};
 
@@ -33,8 +33,8 @@ pub fn summary(named: Named<'_>) -> String {
         let arm = arm.map_or_else(String::new, |arm| format!("{}: ", cell(arm)));
         let word = state_word(verdict.state).to_uppercase();
         out.push_str(&format!("\n{arm}**{word}** {}; {}\n", cell(&meaning(verdict)), cell(headline)));
-        if named.record.is_interrupted() {
-            out.push_str(&format!("- {STOPPED}\n"));
+        if let Some(text) = named.record.why_interrupted() {
+            out.push_str(&format!("- {}\n", cell(&text)));
         }
         out.push_str(&findings(verdict));
         if !list.is_empty() {

@@ -1,6 +1,7 @@
 //! Results as rows: for the page, for Markdown, and raw as CSV.
 
 use crate::Named;
+use crate::agents;
 use crate::arms::{arms, header, remarks};
 use crate::capacity;
 use crate::compare;
@@ -58,9 +59,9 @@ pub fn markdown(results: &[Named<'_>]) -> String {
         tables.push(markdown_table(&RUN_HEADER.map(str::to_owned), &runs, 1));
     }
     for named in results {
-        if let AnyRecord::Run(RunRecord { limiter: Some(limiter), .. }) = named.record {
-            tables.push(limiter_list(Some(named.name), limiter));
-        }
+        let AnyRecord::Run(record) = named.record else { continue };
+        tables.extend(record.limiter.as_ref().map(|limiter| limiter_list(Some(named.name), limiter)));
+        tables.extend(agent_list(named.name, record));
     }
     if !sweeps.is_empty() {
         tables.push(markdown_table(&header(&sweeps), &sweeps.iter().map(|arm| arm.row()).collect::<Vec<_>>(), 1));
@@ -162,6 +163,14 @@ fn experiment_table(named: Named<'_>) -> Option<String> {
 pub fn experiment_rows(record: &ExperimentRecord) -> String {
     let shown = experiment::Columns::of(&record.rows);
     markdown_table(&shown.header, &shown.rows, shown.texts)
+}
+
+/// Where a load came from, and whose part of it is missing, as a list; none of a load of one process.
+fn agent_list(of: &str, record: &RunRecord) -> Option<String> {
+    let origin = agents::origin(std::iter::once(record)).map(|text| ("agents", text))?;
+    let lost = agents::shortfall(record).filter(|_| record.agent_lost.is_some());
+    let lines = std::iter::once(origin).chain(lost);
+    Some(lines.map(|(label, text)| format!("- {}: {label}: {}\n", cell(of), cell(&text))).collect())
 }
 
 /// What stops the server, as a list; `of` tells several results apart.

@@ -11,7 +11,7 @@ use agent::segment::divide;
 use agent::testing::{identity, plan};
 use agent::totals::Totals;
 use agent::{Agent, Fleet, FleetError, FleetEvent, Gone, Hello, OnLoss, Order, Report, frame};
-use model::{Event, NS_PER_S, Phase, ThreadUse, Tick};
+use model::{Event, NS_PER_S, Phase, Sample, SourceId, ThreadUse, Tick};
 use proptest::prelude::*;
 use sim::{BEGIN_NS, DAY_NS, Due, MS, Path, Sim};
 
@@ -72,6 +72,19 @@ fn a_silent_agent_is_lost_within_five_seconds_and_the_load_ends_with_what_there_
 }
 
 #[test]
+fn ticks_are_told_after_those_who_carry_the_load_also_when_one_is_lost_before_it_starts() {
+    // It stays alive, and never tells that its load has started.
+    let mute = Path { mute_s: 0, ..Path::of(1, 1, 0) };
+    for on_loss in [OnLoss::End, OnLoss::Continue] {
+        let mut sim = Sim::new(vec![Path::of(1, 1, 0), mute.clone()], on_loss, 30);
+        sim.run(100);
+        let place = |is_it: fn(&Event) -> bool| sim.loads().position(|(_, event)| is_it(event)).expect("it is told");
+        let started = place(|event| matches!(event, Event::AgentsStarted { .. }));
+        assert!(started < place(|event| matches!(event, Event::Tick(_))), "{on_loss:?}");
+    }
+}
+
+#[test]
 fn the_others_go_on_if_that_is_wanted() {
     let closed = Path { closed_ns: 4_000 * MS, ..Path::of(1, 1, 0) };
     let mut sim = Sim::new(vec![Path::of(1, 1, 0), closed], OnLoss::Continue, 10);
@@ -128,6 +141,31 @@ fn agents_that_are_not_there_in_time_are_named() {
     fleet.give_up("it was not there in time");
     let Some(FleetEvent::Failed(error)) = fleet.take_event() else { panic!("two are missing") };
     assert_eq!(error.to_string(), "agent a, c: it was not there in time");
+}
+
+/// Of three hosts that could not be reached one was named: with twenty that takes twenty attempts.
+#[test]
+fn all_that_are_missing_are_named_and_who_is_slow_is_not_waited_for_for_long() {
+    let missing = |are_slow: bool| {
+        let mut fleet = Fleet::new(["a", "b", "c", "d"].map(str::to_owned), identity(), OnLoss::End);
+        fleet.on_end(0, "no route", 5);
+        let Some(FleetEvent::Note(note)) = fleet.take_event() else { panic!("it is told at once") };
+        assert!(note.starts_with("agent a: no route; the others are waited for"), "{note}");
+        fleet.attach(1, 6);
+        fleet.on_bytes(1, &Agent::new(identity(), 6).take_output(), 7, 7);
+        fleet.on_end(2, "closed", 8);
+        assert_eq!(fleet.take_event(), None);
+        if are_slow {
+            assert_eq!(fleet.deadline_ns(), (NS_PER_S + 6).min(11 * NS_PER_S + 5));
+            fleet.on_time(11 * NS_PER_S + 5);
+        } else {
+            fleet.on_end(3, "refused", 9);
+        }
+        let Some(FleetEvent::Failed(error)) = fleet.take_event() else { panic!("it fails") };
+        error.to_string()
+    };
+    assert_eq!(missing(false), "agent a: no route; agent c: closed; agent d: refused");
+    assert!(missing(true).starts_with("agent a: no route; agent "), "{}", missing(true));
 }
 
 #[test]
@@ -247,6 +285,25 @@ fn an_agent_whose_numbers_cannot_be_is_lost_with_the_reason() {
     assert_eq!(loss(&[told(0, &early)]), "it sent a tick of time that has not come");
     let twice = after_the_start(&[OfAgent::Ready { requested: 1, established: 1, took_ns: 1, tls: None }]);
     assert!(twice.iter().any(|(_, e)| matches!(e, FleetEvent::Load(Event::AgentLost { .. }))));
+}
+
+/// Nothing was known of the machines of the agents.
+#[test]
+fn an_agent_tells_of_its_machine_once_a_second_and_by_its_own_number() {
+    let told = OfAgent::Tick(Box::new(TickMessage::new(0, &tick())));
+    let seen = |from_ns, to_ns| OfAgent::Sample(Box::new(Sample::empty(Phase::Measure, from_ns, to_ns)));
+    let events = after_the_start(&[told.clone(), seen(0, NS_PER_S)]);
+    let observed: Vec<_> = events
+        .iter()
+        .filter_map(|(_, event)| match event {
+            FleetEvent::Load(Event::Observed(sample)) => Some((sample.source, sample.to_ns)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(observed, [(SourceId(1), NS_PER_S)]);
+    assert_eq!(loss(&[seen(0, NS_PER_S)]), "it sent more samples than ticks");
+    assert_eq!(loss(&[told.clone(), seen(0, 3600 * NS_PER_S)]), "it sent a sample of time that has not come");
+    assert_eq!(loss(&[told, seen(NS_PER_S, 0)]), "it sent a sample that ends before it begins");
 }
 
 #[test]

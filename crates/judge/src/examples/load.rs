@@ -2,7 +2,10 @@
 
 use super::Fault::{self, Closed, Open, Sweep};
 use crate::testing::{Mutate, clean_open_run, clean_sweep, far_away, generator, machine, server, set_counter, tls};
-use model::{Arrivals, Evidence, Load, NS_PER_S, SweepEvidence, TlsSession};
+use model::{
+    AgentLoss, AgentRecord, AgentStart, AgentWindow, Arrivals, Estimate, Evidence, Load, NS_PER_S, SourceId,
+    SweepEvidence, TlsSession,
+};
 
 pub(super) static FAULTS: &[(&str, Fault)] = &[
     ("CL-08", Closed(|e| machine(e).cpu_shares[1].steal = 0.08)),
@@ -25,6 +28,8 @@ pub(super) static FAULTS: &[(&str, Fault)] = &[
     ("CL-15", Open(|e| e.latency.slip_blocked.p99_ns = 40_000_000)),
     ("CL-16", Closed(|e| generator(e).major_faults = Some(240))),
     ("CL-17", Closed(handshakes)),
+    ("CL-18", Closed(lose_half)),
+    ("CL-19", Closed(|e| e.agents = unlike_agents(21_000_000.0))),
     ("ER-04", Sweep(overload)),
     ("ER-06", Closed(|e| e.flow.bytes_received = 200 * 1_000_000)),
     ("ER-07", Closed(|e| e.status[0].requests.iter_mut().for_each(|counted| counted.server = 700_000.0))),
@@ -162,6 +167,32 @@ fn handshakes(evidence: &mut Evidence) {
     evidence.plan.tls = Some(tls());
     evidence.tls = Some(TlsSession { version: "TLSv1.3".into(), ..TlsSession::default() });
     (evidence.latency.handshake.n, evidence.flow.opened) = (20_064, 20_000);
+}
+
+/// One of two agents is lost after two thirds of the window.
+fn lose_half(evidence: &mut Evidence) {
+    let why = "its process was killed by signal 9 (SIGKILL)".to_owned();
+    evidence.agents = unlike_agents(80_000.0);
+    evidence.agents[0].lost = Some(AgentLoss { at_ns: 20_600_000_000, why });
+    for second in &mut evidence.seconds[20..] {
+        (second.lost_share, second.good, second.sent) = (0.5, second.good / 2, second.sent / 2);
+    }
+    let gone = evidence.flow.good / 6;
+    evidence.flow.good -= gone;
+    evidence.flow.completed -= gone;
+}
+
+/// Two agents, the second with this median response time; ns.
+pub(crate) fn unlike_agents(second_p50_ns: f64) -> Vec<AgentRecord> {
+    let agent = |(source, name, value): (u16, &str, f64)| {
+        let (source, name) = (SourceId(source), name.to_owned());
+        let second_p50_ns = Some(Estimate { value, low: Some(0.98 * value), high: Some(1.02 * value), n: 15 });
+        AgentRecord {
+            window: Some(AgentWindow { second_p50_ns, ..AgentWindow::default() }),
+            ..AgentRecord::begun(&AgentStart { source, name, threads: 1, ..AgentStart::default() })
+        }
+    };
+    [(1, "ssh://load1", 80_000.0), (2, "ssh://load2", second_p50_ns)].map(agent).into()
 }
 
 /// So many more requests wait with each second.

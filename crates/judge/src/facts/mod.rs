@@ -11,6 +11,7 @@ pub(crate) mod disturbed;
 pub(crate) mod kernel;
 pub(crate) mod saturation;
 pub(crate) mod surplus;
+pub(crate) mod whole_load;
 
 use kernel::is_one_machine;
 use model::{Evidence, Fairness, Load, NS_PER_S, Observed, Second};

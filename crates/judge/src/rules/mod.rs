@@ -17,7 +17,7 @@ pub(crate) mod server;
 use crate::{BesideLimiter, Rule};
 
 /// Every rule, in the order in which findings of the same weight are told.
-pub(crate) static CATALOGUE: [Rule; 83] = [
+pub(crate) static CATALOGUE: [Rule; 85] = [
     client::busy::RULE,
     client::slip::RULE,
     client::send_rate::RULE,
@@ -44,6 +44,8 @@ pub(crate) static CATALOGUE: [Rule; 83] = [
     client::cap::RULE,
     client::faults::RULE,
     client::handshakes::RULE,
+    client::lost_agent::RULE,
+    client::unlike_agents::RULE,
     answers::fast_failures::RULE,
     answers::other_body::RULE,
     answers::bytes::RULE,

@@ -22,6 +22,8 @@ pub(super) static ALL: &[(&str, &str)] = &[
     ("CL-15", "connection wait 40 ms (p99)"),
     ("CL-16", "240 major page faults"),
     ("CL-17", "20,000 TLS handshakes for a million requests"),
+    ("CL-18", "one of two agents lost after two thirds of the window"),
+    ("CL-19", "median response times of 80 µs at one agent and 21 ms at another"),
     // Answers.
     ("ER-01", "5 % unanswered"),
     ("ER-02", "every response a 302 to /home"),

@@ -8,7 +8,8 @@ use crate::settings::selectors::processes;
 use crate::settings::target_url::is_local;
 use agent::{ObserveMessage, ObservedHost, Report};
 use clock::Clock;
-use model::{Environment, Phase};
+use engine::run::Control;
+use model::{Address, Environment, Phase, Sample};
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::Builder;
@@ -19,6 +20,40 @@ pub(super) enum Wanted {
     Begin,
     Sample(Phase),
     Done,
+}
+
+/// Machine of an agent that generates load, sampled after each tick as that of a load of one process is.
+pub(super) struct OwnMachine {
+    sampler: Sampler,
+}
+
+impl OwnMachine {
+    /// Under a load on `address`.
+    pub(super) fn new(address: &Address) -> Self {
+        let watched = Watched {
+            address: address.clone(),
+            // A server here is none of the other programs.
+            is_here: is_local(address),
+            server: None,
+            companions: Vec::new(),
+            neighbours: Vec::new(),
+            is_load_here: true,
+            keeps_account: false,
+        };
+        Self { sampler: watched.sampler() }
+    }
+
+    /// The load of `control` has started.
+    pub(super) fn begin(&mut self, control: &Control) {
+        self.sampler.begin(control.clock.get().map_or(0, Clock::now_ns));
+    }
+
+    /// What happened since the sample before; of a server and its workers nothing, which is told by who observes them.
+    pub(super) fn sample(&mut self, control: &Control, phase: Phase) -> Option<Report> {
+        let sample = self.sampler.sample(control.clock.get()?.now_ns(), phase);
+        let own = Sample { server: None, states: None, ..sample };
+        Some(Report::Sample(Box::new(own)))
+    }
 }
 
 /// Starts the thread, which ends with its sender; `report` tells the coordinator.

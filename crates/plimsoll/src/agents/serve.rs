@@ -5,7 +5,7 @@
 
 use crate::agents::bandwidth::{client, server};
 use crate::agents::gate::{Gate, Passed};
-use crate::agents::observing::{self, Wanted};
+use crate::agents::observing::{self, OwnMachine, Wanted};
 use crate::agents::serving::{self, Serving};
 use crate::exit::CommandError;
 use crate::session::environment::usable_cpus;
@@ -249,9 +249,17 @@ fn put_on(
     if plan.target.address.tcp().is_some() {
         engine::limits::ports(connections).map_err(|error| (false, error.to_string()))?;
     }
-    let sink = |event| {
+    let mut machine = OwnMachine::new(&plan.target.address);
+    let mut sink = |event: Event| {
+        // Samples are of the seconds of the load, and follow them.
+        let phase = if let Event::Tick(tick) = &event { Some(tick.phase) } else { None };
+        let report = told(event, control, gate);
+        if matches!(report, Some(Report::Started { .. })) {
+            machine.begin(control);
+        }
+        let sample = phase.and_then(|phase| machine.sample(control, phase));
         // The protocol ends with the process.
-        told(event, control, gate).into_iter().for_each(|report| drop(to.send(Input::Report(report))));
+        report.into_iter().chain(sample).for_each(|report| drop(to.send(Input::Report(report))));
     };
     let mut ready = |event| match event {
         Event::Connected { requested, established, took_ns, tls } => {

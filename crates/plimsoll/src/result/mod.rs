@@ -170,10 +170,13 @@ pub(crate) fn run_record(facts: &Facts, builder: &EvidenceBuilder) -> RunRecord 
     let verdict = judge::beside_limiter(verdict, Some(&limiter));
     let is_wanted = matches!(facts.begun.measurement, Measurement::Run { wants_limiter: true, .. });
     let (environment, started) = (facts.environment(), facts.begun.started.clone());
+    let run = report::record::run_record(&evidence, verdict, builder.goodput(), environment, started);
     let record = RunRecord {
         profile_unavailable: facts.profile_unavailable.clone(),
+        // That of the server's machine carries no load.
+        agent_lost: run.agent_lost.clone().or_else(|| facts.agent_lost.clone()),
         limiter: (is_wanted || names_a_limit(&limiter)).then_some(limiter),
-        ..report::record::run_record(&evidence, verdict, builder.goodput(), environment, started)
+        ..run
     };
     let thresholds = facts.asked.judge(AnyRecord::Run(&record));
     RunRecord { thresholds, ..record }

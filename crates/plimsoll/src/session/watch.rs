@@ -23,7 +23,7 @@ const LOOK: Duration = Duration::from_millis(200);
 const PARTS: [&str; 7] = ["generator", "kernel", "machine", "others", "pools", "server", "sockets"];
 
 /// Reason why nothing is known of the load generator.
-pub(crate) const LOAD_ELSEWHERE: &str = "the load comes from agents on other machines, which are not observed";
+pub(crate) const LOAD_ELSEWHERE: &str = "the load comes from agents on other machines, which tell of their own";
 
 /// Processes that are watched.
 pub(crate) struct Watched {

@@ -118,6 +118,7 @@ pub(super) fn measure(args: &RunArgs, checked: Checked, stop: &Arc<AtomicBool>) 
     let mut checked = session.check();
     let (interrupted, spec) = (session.is_interrupted(), session.spec().cloned());
     let agents = session.check_agents();
+    session.agent_lost().into_iter().for_each(|event| log.tell(event));
     // Its server ends here, and leaves its port to those that come.
     drop(session);
     let mut record = run_record(&log.facts, &builder);

@@ -13,7 +13,6 @@ use super::view::{
 };
 use super::{Item, Shown};
 use super::{cpu, pools, resources, threads};
-use crate::STOPPED;
 use crate::agents;
 use crate::compared::compared;
 use crate::off_cpu;
@@ -118,9 +117,7 @@ fn headline(record: &RunRecord) -> Vec<Fact> {
     if let Some(text) = words::profile(record.profile.as_ref(), record.profile_unavailable.as_deref()) {
         facts.push(fact("profile", text));
     }
-    if record.interrupted {
-        facts.push(fact("interrupted", format!("{STOPPED}; this is what was measured")));
-    }
+    facts.extend(agents::shortfall(record).map(|(label, text)| fact(label, text)));
     facts
 }
 
@@ -130,6 +127,10 @@ fn tables(record: &RunRecord) -> Vec<Table> {
     if !rows.is_empty() {
         let header = ["", "p50", "p90", "p99", "p99.9", "max"].map(str::to_owned).to_vec();
         tables.push(Table { title: "Latency", header, rows });
+    }
+    if !record.agents.is_empty() {
+        let header = agents::HEADER.map(str::to_owned).to_vec();
+        tables.push(Table { title: "Agents, in the measured window", header, rows: agents::rows(record) });
     }
     let requests = &record.requests;
     let mut rows: Vec<Vec<String>> = [

@@ -6,7 +6,6 @@ use super::observed;
 pub(crate) use super::profile::line as profile;
 use super::thresholds::thresholds;
 use super::verdict::{finding_of, findings, headline_of, is_bound_by};
-use crate::STOPPED;
 use crate::agents;
 use crate::sums::sum;
 use model::human::{self, count, percent, plural, rate, time};
@@ -65,8 +64,8 @@ pub fn run(record: &RunRecord, style: &Style) -> String {
     for (label, text) in agents::lines(record) {
         out.push_str(&labelled(label, &text, style));
     }
-    if record.interrupted {
-        out.push_str(&labelled("interrupted", &format!("{STOPPED}; this is what was measured"), style));
+    if let Some((label, text)) = agents::shortfall(record) {
+        out.push_str(&labelled(label, &text, style));
     }
     out.push('\n');
     out.push_str(&latency(record, style));
@@ -177,7 +176,7 @@ pub(crate) fn is_disturbed(verdict: &Verdict) -> bool {
 
 /// True if the goodput is only a lower bound.
 pub(crate) fn is_goodput_bound(record: &RunRecord) -> bool {
-    is_bound_by(&record.verdict, "CL-01") || is_disturbed(&record.verdict)
+    ["CL-01", "CL-18"].iter().any(|rule| is_bound_by(&record.verdict, rule)) || is_disturbed(&record.verdict)
 }
 
 /// What was set aside, and why; none when nothing was.

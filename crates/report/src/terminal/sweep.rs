@@ -105,7 +105,7 @@ pub(crate) fn peak_rate(record: &SweepRecord, peak: Peak) -> String {
 
 /// True if the goodput of the peak is only a lower bound.
 pub(crate) fn is_peak_bound(record: &SweepRecord) -> bool {
-    let is_bound = ["CL-01", "SA-01", "SA-03"].iter().any(|rule| is_bound_by(&record.verdict, rule));
+    let is_bound = ["CL-01", "CL-18", "SA-01", "SA-03"].iter().any(|rule| is_bound_by(&record.verdict, rule));
     is_bound || is_disturbed(&record.verdict)
 }
 

@@ -5,7 +5,10 @@ use crate::comparisons::compared;
 use crate::fixtures::{valid_run, valid_sweep};
 use crate::golden::WIDE;
 use crate::pages::{item, of_run, of_sweep, page};
-use model::{AgentRecord, AgentStart, Bandwidth, Fingerprint, LostAgent, RunRecord, ServerHost, SourceId, Throughput};
+use model::{
+    AgentLoss, AgentRecord, AgentStart, AgentWindow, Bandwidth, Fingerprint, LostAgent, Quantiles, RunRecord,
+    ServerHost, SourceId, Stop, Throughput,
+};
 use report::record::AnyRecord;
 use report::{Named, terminal};
 
@@ -84,6 +87,40 @@ fn the_page_of_a_run_says_it_too() {
     let run = RunRecord { agents: agents()[..1].to_vec(), ..valid_run() };
     assert!(of_run(&run).contains("load from 1 agent on 1 machine: ssh://a<"));
     assert!(!of_run(&valid_run()).contains("load from 1 agent"), "the load came from the machine itself");
+}
+
+/// A run that had gone on to its end was told to be stopped before, and page and Markdown had not a word of the loss.
+#[test]
+fn a_lost_agent_of_a_run_is_told_in_every_form_and_a_load_that_ran_its_time_was_not_stopped() {
+    let mut run = RunRecord { agents: agents()[..2].to_vec(), interrupted: true, ..valid_run() };
+    run.plan.stop = Stop::Duration { duration_ns: run.measured_ns };
+    run.agents[1].lost = Some(AgentLoss { at_ns: 3_200_000_000, why: "it <died>".to_owned() });
+    run.agents[0].window = Some(AgentWindow { sent: 20_000, completed: 19_990, failed: 10, ..AgentWindow::default() });
+    run.agents[0].response_ns = Quantiles { n: 20_000, p50: 80_000, p99: 1_360_000, ..Quantiles::default() };
+    run.agent_lost = Some(lost());
+    let told = "ssh://b 3.2 s after the start: it <died>; the load went on without it to the end of its time";
+    let record = AnyRecord::Run(&run);
+    let named = Named { name: "r", record };
+    let words = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = words(terminal::run(&run, &WIDE));
+    assert!(text.contains(&format!("agent lost {told}")) && !text.contains("stopped before"), "{text}");
+    assert!(text.contains("20,000 requests, p50 80.0 µs, p99 1.36 ms"), "{text}");
+    let page = of_run(&run);
+    let escaped = told.replace('<', "&#60;").replace('>', "&#62;");
+    assert!(
+        page.contains(&escaped) && page.contains("Agents, in the measured window") && page.contains("19,990"),
+        "{page}"
+    );
+    let markdown = [report::markdown(&[named]), report::summary(named)];
+    for text in markdown.iter().chain([&report::junit(named)]) {
+        let plain = text.replace("&lt;", "<").replace("&gt;", ">").replace("\\<", "<").replace("\\>", ">");
+        assert!(plain.contains("the load went on without it to the end of its time"), "{text}");
+        assert!(plain.contains("agent lost: ssh://b 3.2 s") && !plain.contains("stopped before"), "{text}");
+    }
+    run.plan.stop = Stop::Duration { duration_ns: run.measured_ns + 1 };
+    assert!(words(terminal::run(&run, &WIDE)).contains("it <died>; the load ended then"));
+    run.agent_lost = None;
+    assert!(words(terminal::run(&run, &WIDE)).contains("interrupted stopped before the plan was done"));
 }
 
 #[test]

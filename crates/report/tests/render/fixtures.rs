@@ -407,6 +407,7 @@ fn evidence(good: u64) -> Evidence {
             late_ns: 0,
             clean_ns: SECONDS * NS_PER_S,
             clean_good: good,
+            lost_share: 0.0,
         }],
         threads: vec![ThreadUse { cpu_ns: 15 * NS_PER_S, wall_ns: SECONDS * NS_PER_S, busy_max: 0.61 }; 2],
         outstanding: Outstanding { mean: 64.0, little: 64.0, standard_error: 0.01 },

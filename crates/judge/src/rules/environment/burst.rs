@@ -1,6 +1,7 @@
 //! EN-04: goodput that drops within a run.
 
 use crate::facts::undisturbed_per_s;
+use crate::facts::whole_load::{AGENT_LOST, is_any_lost, whole_load};
 use crate::{Check, Outcome, Rule};
 use model::human::{percent, rate, time};
 use model::{Evidence, FindingState, NS_PER_S, Second};
@@ -29,7 +30,11 @@ fn check(evidence: &Evidence) -> Outcome {
     if evidence.iterations != 1 {
         return Outcome::Unchecked("several windows");
     }
-    let whole: Vec<&Second> = evidence.seconds.iter().filter(|second| second.length_ns >= TICK_MIN_NS).collect();
+    // The load itself fell with an agent that was lost.
+    let whole: Vec<&Second> = whole_load(evidence).filter(|second| second.length_ns >= TICK_MIN_NS).collect();
+    if whole.len() < SECONDS_MIN && is_any_lost(evidence) {
+        return Outcome::Unchecked(AGENT_LOST);
+    }
     if whole.len() < SECONDS_MIN {
         return Outcome::Unchecked("window shorter than 20 s");
     }

@@ -1,5 +1,6 @@
 //! LD-01: send times that deviate from the schedule.
 
+use crate::facts::whole_load::{AGENT_LOST, is_any_lost, whole_load};
 use crate::rules::client::cap;
 use crate::{Check, Outcome, Rule};
 use model::{Arrivals, Evidence, FindingState, Load, NS_PER_S, Second};
@@ -19,6 +20,7 @@ const STANDARD_ERRORS: f64 = 3.0;
 /// Of equal gaps.
 const DISPERSION_EQUAL: f64 = 0.5;
 const SECONDS_MIN: usize = 30;
+const TOO_FEW: &str = "too few send times and too few seconds";
 
 pub(crate) const RULE: Rule = Rule {
     id: "LD-01",
@@ -41,12 +43,12 @@ fn check(evidence: &Evidence) -> Outcome {
     let is_poisson = arrivals == Arrivals::Poisson;
     let gap_ns = NS_PER_S as f64 / rate_per_s;
     let misfit = match is_poisson && gap_ns >= GAP_MIN_NS {
-        true => exponential_misfit(&evidence.sends_ns, RESOLUTION_NS),
+        true => exponential_misfit(of_whole_load(evidence), RESOLUTION_NS),
         false => None,
     };
-    let spread = by_the_second(&evidence.seconds);
+    let spread = by_the_second(whole_load(evidence));
     if misfit.is_none() && spread.is_none() {
-        return Outcome::Unchecked("too few send times and too few seconds");
+        return Outcome::Unchecked(if is_any_lost(evidence) { AGENT_LOST } else { TOO_FEW });
     }
     let by_spread = spread.filter(|(spread, n)| match is_poisson {
         true => !DISPERSION.contains(spread) && (spread - 1.0).abs() > STANDARD_ERRORS * (2.0 / (n - 1.0)).sqrt(),
@@ -74,9 +76,15 @@ fn check(evidence: &Evidence) -> Outcome {
     Outcome::fired(RULE.id, state, message, remedy, figures)
 }
 
+/// The instants at which requests were sent before an agent was lost: its part of the schedule is missing after that.
+fn of_whole_load(evidence: &Evidence) -> &[u64] {
+    let lost_ns = evidence.seconds.iter().find(|second| second.lost_share > 0.0).map_or(u64::MAX, |lost| lost.from_ns);
+    &evidence.sends_ns[..evidence.sends_ns.partition_point(|at_ns| *at_ns < lost_ns)]
+}
+
 /// Variance over mean of the requests sent in each whole second, and how many seconds; none when they are too few.
-fn by_the_second(seconds: &[Second]) -> Option<(f64, f64)> {
-    let whole = seconds.iter().filter(|second| second.length_ns.abs_diff(NS_PER_S) < NS_PER_S / 100);
+fn by_the_second<'a>(seconds: impl Iterator<Item = &'a Second>) -> Option<(f64, f64)> {
+    let whole = seconds.filter(|second| second.length_ns.abs_diff(NS_PER_S) < NS_PER_S / 100);
     let sent: Vec<f64> = whole.map(|second| second.sent as f64).collect();
     let spread = dispersion(&sent).filter(|_| sent.len() >= SECONDS_MIN)?;
     Some((spread, sent.len() as f64))
@@ -115,6 +123,16 @@ mod tests {
         assert!(found.message.contains("requests per second is 3.4"), "{}", found.message);
         evidence.plan.load = Load::Open { rate_per_s: 33_333.0, arrivals: Arrivals::Constant, connections: 64 };
         assert!(finding(check(&evidence)).message.contains("were not evenly spaced"));
+    }
+
+    /// Half of the load was gone from the 20th second on, and more load threads were proposed.
+    #[test]
+    fn the_schedule_of_a_lost_agent_is_not_held_against_the_others() {
+        let mut evidence = sent((0..2000).map(|i| i * 2_500_000).collect());
+        evidence.seconds.iter_mut().for_each(|second| (second.lost_share, second.sent) = (0.5, 200));
+        assert_eq!(check(&evidence), Outcome::Unchecked(AGENT_LOST));
+        evidence.seconds[..4].iter_mut().for_each(|second| second.lost_share = 0.0);
+        assert_eq!(finding(check(&evidence)).state, FindingState::Invalid, "what was sent before counts");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! ST-05: autocorrelated goodput.
 
+use crate::facts::whole_load::{AGENT_LOST, is_any_lost};
 use crate::{Check, Outcome, Rule};
 use model::{Evidence, FindingState, NS_PER_S};
 use stats::BATCHES_MIN;
@@ -20,6 +21,9 @@ pub(crate) const RULE: Rule = Rule {
 fn check(evidence: &Evidence) -> Outcome {
     if evidence.iterations > 1 {
         return Outcome::Pass; // the interval is over iterations then
+    }
+    if is_any_lost(evidence) {
+        return Outcome::Unchecked(AGENT_LOST);
     }
     let whole = evidence.seconds.iter().filter(|second| second.length_ns >= TICK_MIN_NS).count();
     if whole < BATCHES_MIN {

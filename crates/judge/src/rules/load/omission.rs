@@ -1,5 +1,6 @@
 //! LD-02: coordinated omission.
 
+use crate::facts::whole_load::whole_load;
 use crate::facts::{slots, slowest_of_mix_ns, undisturbed_per_s};
 use crate::{Check, Outcome, Rule};
 use model::human::{percent, time};
@@ -89,7 +90,7 @@ fn open(evidence: &Evidence) -> Outcome {
 
 /// Goodput of the worst whole second as a share of the median; of a second that was disturbed in part, of the rest of it.
 fn lowest_second(evidence: &Evidence) -> Option<f64> {
-    let whole = evidence.seconds.iter().filter(|second| second.length_ns >= TICK_MIN_NS);
+    let whole = whole_load(evidence).filter(|second| second.length_ns >= TICK_MIN_NS);
     let mut per_s: Vec<f64> = whole.filter_map(|second| undisturbed_per_s(evidence, second)).collect();
     per_s.sort_by(f64::total_cmp);
     let median = *per_s.get(per_s.len() / 2).filter(|median| per_s.len() >= SECONDS_MIN && **median > 0.0)?;

@@ -1,0 +1,132 @@
+//! Rules about the client of a load that comes from agents: each of their machines is looked at as that of a single client is.
+
+use crate::testing::{clean_open_run, clean_run};
+use crate::{Check, Outcome, Rule, rules};
+use model::{AgentRecord, Evidence, Finding, Observed};
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+/// What a rule says of a load by its check for one: where it lacks the client's machine, by those of the agents, the worst first.
+pub(crate) fn outcome(rule: &Rule, check: fn(&Evidence) -> Outcome, evidence: &Evidence) -> Outcome {
+    let whole = rule.look(evidence, check);
+    let seen: Vec<&AgentRecord> = evidence.agents.iter().filter(|agent| agent.machine.is_some()).collect();
+    if seen.is_empty() || !matches!(whole, Outcome::Unchecked(_)) || !NEED_CLIENT.contains(rule.id) {
+        return whole;
+    }
+    let (mut worst, mut fired, mut unchecked) = (None::<(&AgentRecord, Finding)>, 0, None);
+    for agent in &seen {
+        match rule.look(&seen_by(evidence, agent), check) {
+            Outcome::Pass => {}
+            Outcome::Unchecked(why) => unchecked = Some(why),
+            Outcome::Fired(finding) => {
+                fired += 1;
+                if worst.as_ref().is_none_or(|(_, worst)| finding.state > worst.state) {
+                    worst = Some((agent, finding));
+                }
+            }
+        }
+    }
+    match (worst, unchecked) {
+        (Some((agent, finding)), _) => Outcome::Fired(placed(agent, finding, fired)),
+        (None, Some(why)) => Outcome::Unchecked(why),
+        (None, None) if seen.len() < evidence.agents.len() => whole,
+        (None, None) => Outcome::Pass,
+    }
+}
+
+/// The evidence as it would be if this agent were the only client.
+fn seen_by(evidence: &Evidence, agent: &AgentRecord) -> Evidence {
+    let machine = agent.machine.as_deref().cloned().unwrap_or_default();
+    let server = evidence.observed.clone().unwrap_or_default();
+    Evidence {
+        observed: Some(Observed { generator: machine.generator.clone(), ..server }),
+        client_machine: Some(machine),
+        // That of the coordinator says nothing of the interfaces there.
+        fingerprint: None,
+        ..evidence.clone()
+    }
+}
+
+/// The finding with the machine that it is about.
+fn placed(agent: &AgentRecord, mut finding: Finding, fired: usize) -> Finding {
+    let others = match fired - 1 {
+        0 => String::new(),
+        n => format!(" and {}", model::human::plural(n as u64, "other agent")),
+    };
+    finding.message = format!("at {}{others}: {}", agent.name, finding.message);
+    finding.evidence.insert("agents_fired".to_owned(), fired as f64);
+    finding
+}
+
+/// Rules that are unchecked without the machine of the load generator: asked of each rule itself, so that no list of them can be
+/// out of date.
+static NEED_CLIENT: LazyLock<BTreeSet<&'static str>> =
+    LazyLock::new(|| rules().iter().filter(|rule| needs_client(rule)).map(|rule| rule.id).collect());
+
+fn needs_client(rule: &Rule) -> bool {
+    let (Check::Run(check) | Check::Both { run: check, .. }) = rule.check else { return false };
+    [clean_run(), clean_open_run()].into_iter().any(|mut seen| {
+        seen.plan.target.address = model::Address::Tcp(([192, 0, 2, 1], 80).into());
+        let mut blind = seen.clone();
+        seen.client_machine.clone_from(&seen.observed);
+        blind.client_machine = Some(Observed::default());
+        blind.observed.iter_mut().for_each(|observed| observed.generator = None);
+        let is_checked = |evidence| !matches!(check(evidence), Outcome::Unchecked(_));
+        is_checked(&seen) && !is_checked(&blind)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::examples::unlike_agents;
+    use crate::judge_run;
+
+    /// A load of two agents, which see quiet machines of their own.
+    fn two_clients() -> Evidence {
+        let mut evidence = clean_run();
+        evidence.plan.target.address = model::Address::Tcp(([192, 0, 2, 1], 80).into());
+        evidence.agents = unlike_agents(81_000.0);
+        let machine = evidence.observed.clone().map(Box::new);
+        evidence.agents.iter_mut().for_each(|agent| agent.machine.clone_from(&machine));
+        evidence.client_machine = Some(Observed::default());
+        evidence.observed.iter_mut().for_each(|observed| observed.generator = None);
+        evidence
+    }
+
+    /// With one agent's CPU stolen nobody noticed.
+    #[test]
+    fn the_machine_of_each_agent_is_looked_at_and_the_worst_is_named() {
+        let quiet = judge_run(&two_clients());
+        let of_client = ["CL-08", "CL-09", "CL-10", "CL-11", "CL-16"];
+        for rule in of_client {
+            assert!(!quiet.unchecked.iter().any(|unchecked| unchecked == rule), "{rule}: {:?}", quiet.unchecked_why);
+        }
+        assert!(quiet.findings.iter().all(|finding| !of_client.contains(&finding.rule.as_str())), "{quiet:#?}");
+        let mut stolen = two_clients();
+        let steal = |agent: &mut AgentRecord, share: f64| {
+            let machine = agent.machine.as_mut().and_then(|seen| seen.machine.as_mut()).expect("it is seen");
+            machine.cpu_shares.iter_mut().for_each(|cpu| cpu.steal = share);
+        };
+        steal(&mut stolen.agents[0], 0.02);
+        steal(&mut stolen.agents[1], 0.3);
+        let verdict = judge_run(&stolen);
+        let found = verdict.findings.iter().find(|finding| finding.rule == "CL-08").expect("it is found");
+        assert_eq!(found.state, model::FindingState::Bound, "{found:#?}");
+        assert!(found.message.starts_with("at ssh://load2 and 1 other agent: steal took 30 %"), "{}", found.message);
+        let waiting = stolen.agents[0].machine.as_mut().and_then(|seen| seen.generator.as_mut()).expect("it is seen");
+        waiting.threads[0].wait_mean = 0.3;
+        let message = judge_run(&stolen).findings.iter().find(|it| it.rule == "CL-09").map(|it| it.message.clone());
+        assert!(
+            message.as_ref().is_some_and(|it| it.starts_with("at ssh://load1: a load thread waited")),
+            "{message:?}"
+        );
+    }
+
+    #[test]
+    fn who_does_not_tell_of_its_machine_leaves_the_rules_unchecked() {
+        let mut evidence = two_clients();
+        evidence.agents[1].machine = None;
+        assert!(judge_run(&evidence).unchecked.iter().any(|rule| rule == "CL-08"));
+    }
+}

@@ -29,7 +29,8 @@ pub(crate) fn command(sha256: &str, bytes: u64, architecture: &str) -> String {
     format!("exec /bin/sh -c '{line}'")
 }
 
-/// One statement a line; they are joined to one. Without single quotes. What it says when the copy does not come whole has nobody
+/// One statement a line; they are joined to one. Without single quotes. The shell stays, to tell how the agent has ended: ssh
+/// returns 255 for a program that a signal ended, as for a connection that broke. What it says when the copy does not come whole has nobody
 /// to read it where the connection is gone, and ends it by SIGPIPE (13).
 const SCRIPT: &str = r#"
 umask 077;
@@ -50,10 +51,21 @@ e=$( { head -c @BYTES@ > "$t"; } 2>&1) || fail "cannot write to $d: $e";
 e=$(chmod 700 "$t" 2>&1 && mv -f "$t" "$p" 2>&1) || fail "$e";
 same || fail "$p is not the program that was sent";
 fi;
-e=$("$p" --version 2>&1) || fail "cannot run $p (is its file system mounted noexec?): $e";
+e=$("$p" --version 2>&1) ||
+fail "cannot run the copy below ${d%/*} (mounted noexec, or is a library missing?): ${e##*: }; set XDG_CACHE_HOME there";
+trap - 0 1 2 13 15;
 echo "@MARK@go";
-exec "$p" agent
+"$p" agent; c=$?;
+echo "@MARK@ended $c" >&2;
+exit "$c"
 "#;
+
+/// How the agent has ended, among the last that its shell said on standard error: its exit status, or 128 and the number of the
+/// signal that ended it.
+pub(crate) fn ended(said: &str) -> Option<i32> {
+    let of = |line: &str| line.trim().strip_prefix(MARK)?.strip_prefix("ended ")?.parse().ok();
+    said.lines().rev().find_map(of)
+}
 
 /// What a line of a host says, if it is meant for the coordinator.
 pub(crate) fn word(line: &str) -> Option<Word> {
@@ -96,6 +108,25 @@ mod tests {
         let folder = home.path().join(".cache/plimsoll/agents").join(sha256);
         let left: Vec<_> = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
         assert!(left.is_empty(), "{left:?}");
+    }
+
+    /// That of a killed agent was taken for a connection that there had never been.
+    #[test]
+    fn how_the_agent_ended_is_told_last() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join(".cache/plimsoll/agents/ab");
+        std::fs::create_dir_all(&folder).unwrap();
+        let program = "#!/bin/sh\n[ \"$1\" = agent ] || exit 0\necho hello\nkill -9 $$\n";
+        std::fs::write(folder.join("plimsoll"), program).unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+        std::fs::set_permissions(folder.join("plimsoll"), mode).unwrap();
+        // Without sha256sum the number of bytes decides.
+        let script = command("ab", program.len() as u64, ARCH).replace("command -v sha256sum", "false");
+        let mut shell = Command::new("/bin/sh");
+        let told = shell.arg("-c").arg(script).env("HOME", home.path()).env_remove("XDG_CACHE_HOME").output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&told.stdout), format!("{MARK}go\nhello\n"));
+        assert_eq!((told.status.code(), ended(&String::from_utf8_lossy(&told.stderr))), (Some(137), Some(137)));
+        assert_eq!(ended("Killed\nplimsoll-agent:ended x\n"), None);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::agents::host::Host;
 use crate::agents::identity::OWN_PROGRAM;
 use crate::agents::launcher::{Carrier, END_NS, ended_until};
 use crate::agents::said::Said;
-use crate::agents::script::{self, MARK, Word};
+use crate::agents::script::{self, Word};
 use crate::exit::CommandError;
 use crate::lock::hold;
 use clock::monotonic_ns;
@@ -14,6 +14,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
 /// Environment variable that names the command in the place of `ssh`.
@@ -34,8 +35,10 @@ const OPTIONS: [&str; 9] = [
 const BEFORE_MAX: u64 = 64 << 10;
 /// Bytes of what ssh says last that are kept.
 const SAID_MAX: usize = 4 << 10;
-/// What ssh itself returns when there is no connection.
+/// What ssh itself returns when there is no connection, or none any more, and when a signal has ended what it ran.
 const SSH_FAILED: i32 = 255;
+/// A shell adds the number of the signal that has ended a program.
+const BY_SIGNAL: i32 = 128;
 
 /// The command that reaches other machines, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,6 +60,8 @@ pub(crate) struct Connection {
     child: Mutex<Child>,
     said: Mutex<Option<JoinHandle<String>>>,
     host: Host,
+    /// True once the agent's own bytes follow: the connection was there, and its shell came so far.
+    has_begun: AtomicBool,
 }
 
 impl Ssh {
@@ -96,8 +101,8 @@ impl Ssh {
         let stdout = child.stdout.take().ok_or_else(missing)?;
         let stderr = child.stderr.take().ok_or_else(missing)?;
         let said = std::thread::Builder::new().name("ssh-stderr".into()).spawn(move || last_said(stderr)).ok();
-        let connection = Connection { child: Mutex::new(child), said: Mutex::new(said), host: host.clone() };
-        Ok((connection, stdin, stdout))
+        let (child, said, host) = (Mutex::new(child), Mutex::new(said), host.clone());
+        Ok((Connection { child, said, host, has_begun: AtomicBool::new(false) }, stdin, stdout))
     }
 }
 
@@ -114,6 +119,12 @@ impl Connection {
 
     /// Sends the program if it is wanted, and returns when the agent's own bytes follow.
     pub(crate) fn begin(&self, to: &mut ChildStdin, from: &mut BufReader<ChildStdout>) -> Result<(), Option<String>> {
+        Self::prepare(to, from)?;
+        self.has_begun.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn prepare(to: &mut ChildStdin, from: &mut BufReader<ChildStdout>) -> Result<(), Option<String>> {
         match next_word(from)? {
             Word::Go => return Ok(()),
             Word::Error(why) => return Err(Some(why)),
@@ -138,17 +149,59 @@ impl Carrier for Connection {
     fn why(&self) -> String {
         let status = end(&self.child, monotonic_ns().saturating_add(END_NS));
         let said = hold(&self.said).take().and_then(|said| said.join().ok()).unwrap_or_default();
-        let said = said.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-        let said = said.trim_end_matches('.');
-        let Host { destination, port } = &self.host;
-        let port = port.map_or_else(String::new, |port| format!("-p {port} "));
-        match status.and_then(|status| status.code()) {
-            Some(SSH_FAILED) => format!("no connection: {said}; try: ssh {port}{destination} true"),
-            Some(0) if said.is_empty() => "its stream ended: agent or ssh was ended there".into(),
-            Some(code) => format!("it ended with {code}: {said}"),
-            None => "ssh was killed".into(),
-        }
+        why_ended(self.has_begun.load(Ordering::Relaxed), status.and_then(|status| status.code()), &said, &self.host)
     }
+}
+
+/// Why an ssh has ended with `code` (none: by a signal), by what was `said` last, in a line with what to do.
+fn why_ended(has_begun: bool, code: Option<i32>, said: &str, host: &Host) -> String {
+    let is_word = |line: &&str| !line.is_empty() && !line.starts_with(script::MARK);
+    let last = said.lines().rev().map(str::trim).find(is_word).unwrap_or_default().trim_end_matches('.');
+    let last = if last.is_empty() { String::new() } else { format!(": {last}") };
+    if let Some(status) = script::ended(said) {
+        return why_agent_ended(status, &last);
+    }
+    let Host { destination, port } = host;
+    let port = port.map_or_else(String::new, |port| format!("-p {port} "));
+    let attempt = format!("try: ssh {port}{destination} true");
+    match (code, has_begun) {
+        (None, _) => "ssh was killed".to_owned(),
+        (Some(SSH_FAILED), false) if last.is_empty() => {
+            format!("no connection, for a reason that ssh does not tell; {attempt}")
+        }
+        (Some(SSH_FAILED), false) => format!("no connection{last}; {attempt}"),
+        (Some(SSH_FAILED), true) if last.is_empty() => {
+            "its connection broke, or its shell was killed: ssh does not tell; see its machine and the network"
+                .to_owned()
+        }
+        (Some(SSH_FAILED), true) => format!("its connection broke{last}; see its machine and the network"),
+        (Some(code), false) => {
+            format!(
+                "its shell ended with {code} before the agent began{last}; see its start files (.bashrc), {attempt}"
+            )
+        }
+        (Some(0), true) => "its stream ended: agent or ssh was ended there".to_owned(),
+        (Some(code), true) => format!("ssh ended with {code}{last}"),
+    }
+}
+
+/// Why the process of an agent has ended, as its shell tells.
+fn why_agent_ended(status: i32, last: &str) -> String {
+    let signal = match status - BY_SIGNAL {
+        signal @ 1..=64 => signal,
+        _ => return format!("its process ended with {status}{last}"),
+    };
+    let (name, hint) = match signal {
+        1 => (" (SIGHUP)", ""),
+        2 => (" (SIGINT)", ""),
+        6 => (" (SIGABRT)", ""),
+        7 => (" (SIGBUS)", ""),
+        9 => (" (SIGKILL)", ": by somebody, or for want of memory (see dmesg there)"),
+        11 => (" (SIGSEGV)", ""),
+        15 => (" (SIGTERM)", ""),
+        _ => ("", ""),
+    };
+    format!("its process was killed there by signal {signal}{name}{hint}")
 }
 
 impl Drop for Connection {
@@ -176,7 +229,12 @@ fn next_word(from: &mut BufReader<ChildStdout>) -> Result<Word, Option<String>> 
         let mut line = Vec::new();
         let n = from.by_ref().take(left).read_until(b'\n', &mut line).map_err(|_| None)?;
         if n == 0 {
-            return Err((left == 0).then(|| format!("its shell printed {BEFORE_MAX} bytes before {MARK}")));
+            return Err((left == 0).then(|| {
+                format!(
+                    "its shell printed {} KiB before the agent began: keep its start files (.bashrc) silent for commands",
+                    BEFORE_MAX >> 10
+                )
+            }));
         }
         left -= n as u64;
         if let Some(word) = script::word(&String::from_utf8_lossy(&line)) {
@@ -195,6 +253,48 @@ fn last_said(stderr: ChildStderr) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A killed agent was told as `no connection: ; try: ssh load1 true`.
+    #[test]
+    fn each_end_is_told_with_its_reason_and_no_text_breaks_off() {
+        let host = Host { destination: "load1".into(), port: Some(2222) };
+        let why = |has_begun, code, said: &str| why_ended(has_begun, code, said, &host);
+        let told = [
+            (
+                why(true, Some(137), "Killed\nplimsoll-agent:ended 137\n"),
+                "its process was killed there by signal 9 (SIGKILL): by",
+            ),
+            (why(true, Some(255), "plimsoll-agent:ended 139\n"), "its process was killed there by signal 11 (SIGSEGV)"),
+            (
+                why(true, Some(2), "plimsoll: agent: no\nplimsoll-agent:ended 2\n"),
+                "its process ended with 2: plimsoll: agent: no",
+            ),
+            (why(true, Some(255), ""), "its connection broke, or its shell was killed"),
+            (
+                why(true, Some(255), "Connection to h closed by remote host.\r\n"),
+                "its connection broke: Connection to h closed by",
+            ),
+            (
+                why(false, Some(255), "x\nConnection refused.\n"),
+                "no connection: Connection refused; try: ssh -p 2222 load1",
+            ),
+            (
+                why(false, Some(255), ""),
+                "no connection, for a reason that ssh does not tell; try: ssh -p 2222 load1 true",
+            ),
+            (
+                why(false, Some(3), ""),
+                "its shell ended with 3 before the agent began; see its start files (.bashrc), try: ssh",
+            ),
+            (why(false, None, ""), "ssh was killed"),
+            (why(true, Some(0), ""), "its stream ended: agent or ssh was ended there"),
+        ];
+        for (told, expected) in told {
+            assert!(told.starts_with(expected), "{told}");
+            assert!(!told.ends_with([':', ' ']) && !told.contains(": ;"), "{told}");
+            assert!(told.len() <= 200, "longer ones are cut: {told}");
+        }
+    }
 
     #[test]
     fn the_command_is_split_as_a_shell_does() {

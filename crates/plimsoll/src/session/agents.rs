@@ -3,13 +3,14 @@
 
 use crate::agents::remote::Agents;
 use crate::agents::source::RemoteOptions;
-use crate::exit::CommandError;
+use crate::exit::{CommandError, Exit};
 use crate::output::progress::Progress;
 use crate::session::bandwidth;
 use crate::session::served_there::ServePlace;
 use crate::session::server_host::{ObservedThere, ServerHost, ServerHostOptions};
 use crate::settings::clients::Machines;
 use model::{Address, Bandwidth, SessionEvent};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -32,6 +33,25 @@ impl AgentsFrom<'_> {
             Self::Start(machines) => machines.server.as_ref()?.place.as_ref(),
             Self::Share(others) => others.place.as_ref(),
         }
+    }
+
+    /// A target that does not answer here, with the reason why it could not be that of other machines either.
+    pub(super) fn with_loopback(&self, error: CommandError, host: &str) -> CommandError {
+        let is_loopback = host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback());
+        let has_none = match self {
+            Self::None => true,
+            Self::Start(Machines { clients, server }) => clients.is_none() && server.is_none(),
+            Self::Share(others) => others.load.is_none() && others.server.is_none(),
+        };
+        if has_none || !is_loopback || error.exit != Exit::Target {
+            return error;
+        }
+        let message = format!(
+            "{host} is each machine's own, but --client and --server-host are other machines: write an address of the server that \
+             they reach; on this machine: {}",
+            error.message
+        );
+        CommandError { message, ..error }
     }
 
     /// True if the load comes from other machines, and no agent observes the server.
@@ -153,4 +173,32 @@ fn observe_there(
         );
     }
     Ok(there)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agents::host::Host;
+    use crate::agents::source::Source;
+    use crate::agents::ssh::Ssh;
+    use agent::OnLoss;
+
+    /// `connection refused` was told of an address that no other machine could have reached.
+    #[test]
+    fn a_loopback_address_that_nobody_answers_is_told_to_be_no_address_for_agents() {
+        let others = SessionAgents::default();
+        let refused = || CommandError::target("connection refused");
+        let told = |from: AgentsFrom<'_>, host: &str| from.with_loopback(refused(), host).message;
+        assert_eq!(told(AgentsFrom::None, "127.0.0.1"), "connection refused");
+        assert_eq!(told(AgentsFrom::Share(&others), "127.0.0.1"), "connection refused", "there are none");
+        let host = Host::parse("--client", "ssh://a").expect("a host");
+        let source = Source::Ssh(vec![host], Ssh::new(Some("ssh")).expect("a command"));
+        let machines = Machines { clients: Some(RemoteOptions { source, on_loss: OnLoss::End }), server: None };
+        for own in ["127.0.0.1", "localhost", "::1"] {
+            let message = told(AgentsFrom::Start(&machines), own);
+            assert!(message.starts_with(&format!("{own} is each machine's own")), "{message}");
+            assert!(message.ends_with("on this machine: connection refused"), "{message}");
+        }
+        assert_eq!(told(AgentsFrom::Start(&machines), "192.0.2.1"), "connection refused");
+    }
 }

@@ -157,7 +157,8 @@ impl Session {
         let started = clock::wall_clock();
         let token = token(&started);
         let next_number = first_number(&sut);
-        let (address, probe) = sut.probe(&mut settings, (&token, next_number), &stop, &progress)?;
+        let probed = sut.probe(&mut settings, (&token, next_number), &stop, &progress);
+        let (address, probe) = probed.map_err(|error| options.agents.with_loopback(error, &sut.url.host))?;
         if options.agents.are_for_load_alone() && !is_local(&address) {
             selectors.may_name_processes(&address)?;
         }

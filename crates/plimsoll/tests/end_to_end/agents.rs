@@ -17,7 +17,7 @@ mod server_seen;
 mod slurm;
 
 use crate::support::{Program, Target, count, decide_watched, list, plimsoll, wait_for};
-use lab::hosts::reach;
+use lab::hosts::{reach, running};
 use rustix::process::{Pid, test_kill_process};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -81,7 +81,13 @@ impl Hosts {
         files[0].clone()
     }
 
+    /// The agent itself.
     fn pid(&self, host: &str) -> Pid {
+        *running(&self.home(host)).last().expect("it runs")
+    }
+
+    /// The shell that was started last, which becomes what runs it.
+    fn shell(&self, host: &str) -> Pid {
         let numbers = self.numbers(host);
         let last = numbers.lines().last().expect("it was started");
         Pid::from_raw(last.parse().expect("a number")).expect("above 0")
@@ -104,9 +110,9 @@ impl Hosts {
 
     #[track_caller]
     fn is_gone(&self, host: &str) {
-        let pid = self.pid(host);
-        let gone = wait_for(SOON, || test_kill_process(pid).is_err().then_some(()));
-        assert!(gone.is_some(), "the agent {host} still runs as {pid:?}");
+        let (home, shell) = (self.home(host), self.shell(host));
+        let is_gone = || running(&home).is_empty() && test_kill_process(shell).is_err();
+        assert!(wait_for(SOON, || is_gone().then_some(())).is_some(), "left of {host}: {:?}", running(&home));
     }
 }
 
@@ -124,6 +130,8 @@ fn two_agents_share_one_load_and_all_of_it_is_in_one_result() {
         let responses: u64 = agents.iter().map(|agent| count(agent, "response_ns.n")).sum();
         assert_eq!(responses, count(&record, "latency_ns.response.n"), "histograms are added, not averaged");
         assert_eq!(count(&record, "requests.planned"), responses);
+        let in_window: u64 = agents.iter().map(|agent| count(agent, "window.sent")).sum();
+        assert!(in_window < sent && in_window > responses / 2, "{in_window} of {sent}, without the warm-up");
         let probed = 3;
         assert_eq!(target.seen().1, sent + probed, "the server has seen what the agents say");
         assert!(agents.iter().all(|agent| count(agent, "start_error_ns") < 20_000_000), "{agents:#?}");

@@ -199,7 +199,13 @@ impl Fleet {
             (Some(network), _) => pids(&network.agents(HOSTS[host])),
             (None, Means::Connect) => self.agents.get(host).map(|agent| agent.id().cast_signed()).into_iter().collect(),
             (None, _) => {
-                let numbers = read_to_string(self.folder.join(HOMES[host]).join("pid")).unwrap_or_default();
+                let home = self.folder.join(HOMES[host]);
+                let running = pids(&running(&home));
+                if !running.is_empty() {
+                    return running;
+                }
+                // Its shell, before that has come so far.
+                let numbers = read_to_string(home.join("pid")).unwrap_or_default();
                 numbers.lines().last().and_then(|pid| pid.parse().ok()).into_iter().collect()
             }
         }

@@ -2,7 +2,7 @@
 
 use super::slurm::processes;
 use super::{Hosts, SOON};
-use crate::support::{Ended, Started, Target, count, list, number, plimsoll, wait_for};
+use crate::support::{Ended, Started, Target, count, list, number, plimsoll, text, wait_for};
 use rustix::process::{Signal, kill_process};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -46,7 +46,17 @@ fn lose_one(signal: Signal, more: &[&str], code: i32) -> (Ended, f64) {
     assert!(count(&record, "requests.good") > 100, "what was measured is kept");
     assert_eq!(record["agents"][0].get("lost"), None);
     assert!(record["agents"][1]["lost"]["why"].is_string(), "{record:#}");
+    assert_eq!(text(&record, "agent_lost.name"), "ssh://b");
     assert!(ended.stderr.contains("agent ssh://b was lost"), "{ended:#?}");
+    // A run that had lost half of its load was valid, and its schedule, load threads and burst credits were blamed.
+    let rules = |list: &str| -> Vec<String> {
+        let list = record["verdict"][list].as_array().expect("a list").iter();
+        list.map(|one| one.get("rule").unwrap_or(one).as_str().expect("a rule").to_owned()).collect()
+    };
+    let fired = rules("findings");
+    assert!(fired.iter().any(|rule| rule == "CL-18"), "{fired:?}");
+    assert!(!fired.iter().any(|rule| ["LD-01", "EN-04"].contains(&rule.as_str())), "{fired:?}");
+    assert_ne!(text(&record, "verdict.state"), "valid", "{record:#}");
     (ended, number(&record, "measured_ns") / 1e9)
 }
 
@@ -54,12 +64,21 @@ fn lose_one(signal: Signal, more: &[&str], code: i32) -> (Ended, f64) {
 fn a_killed_agent_ends_the_load() {
     let (ended, measured_s) = lose_one(Signal::KILL, &[], 4);
     assert!(measured_s < 7.9, "{ended:#?}");
+    assert!(ended.stderr.contains("its process was killed there by signal 9 (SIGKILL)"), "{ended:#?}");
 }
 
 #[test]
 fn a_killed_agent_leaves_the_others_the_load_if_that_is_wanted() {
     let (ended, measured_s) = lose_one(Signal::KILL, &["--on-agent-loss", "continue"], 5);
     assert!(measured_s > 7.9, "{ended:#?}");
+    let record = ended.json();
+    let missing_ns = count(&record, "agents.1.window.missing_ns");
+    assert!((4_000_000_000..7_900_000_000).contains(&missing_ns), "killed after two ticks: {missing_ns}");
+    assert_eq!(count(&record, "agents.0.window.missing_ns"), 0);
+    let window = |n: usize| count(&record, &format!("agents.{n}.window.completed"));
+    let completed: u64 =
+        record["seconds"].as_array().expect("seconds").iter().map(|second| count(second, "completed")).sum();
+    assert_eq!(window(0) + window(1), completed, "what the agents did is what was done in the window");
 }
 
 #[test]
@@ -114,6 +133,12 @@ fn a_host_that_cannot_carry_an_agent_is_named_with_the_reason() {
         &["something else than a plimsoll agent", "Hello"],
     );
     fails("kill -9 $$", &["ssh was killed"]);
+    fails(
+        "exit 3",
+        &["its shell ended with 3 before the agent began", ".bashrc", "try: ssh a true", "agent ssh://b: its"],
+    );
+    fails("head -c 100000 /dev/zero | tr '\\0' x", &["its shell printed 64 KiB before the agent began", "silent"]);
+    fails("exit 255", &["no connection, for a reason that ssh does not tell; try: ssh"]);
     let missing = plimsoll(["run", &target.url("/"), "--client", "ssh://a", "--ssh", "/nowhere/ssh"]).run();
     missing.fails(2, &["agent ssh://a", "cannot start", "/nowhere/ssh"]);
 }

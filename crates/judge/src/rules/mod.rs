@@ -17,7 +17,7 @@ pub(crate) mod server;
 use crate::{BesideLimiter, Rule};
 
 /// Every rule, in the order in which findings of the same weight are told.
-pub(crate) static CATALOGUE: [Rule; 85] = [
+pub(crate) static CATALOGUE: [Rule; 86] = [
     client::busy::RULE,
     client::slip::RULE,
     client::send_rate::RULE,

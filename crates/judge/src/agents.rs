@@ -116,11 +116,10 @@ mod tests {
         assert!(found.message.starts_with("at ssh://load2 and 1 other agent: steal took 30 %"), "{}", found.message);
         let waiting = stolen.agents[0].machine.as_mut().and_then(|seen| seen.generator.as_mut()).expect("it is seen");
         waiting.threads[0].wait_mean = 0.3;
-        let message = judge_run(&stolen).findings.iter().find(|it| it.rule == "CL-09").map(|it| it.message.clone());
-        assert!(
-            message.as_ref().is_some_and(|it| it.starts_with("at ssh://load1: a load thread waited")),
-            "{message:?}"
-        );
+        let verdict = judge_run(&stolen);
+        let found = verdict.findings.iter().find(|finding| finding.rule == "CL-09").expect("it is found");
+        assert!(found.message.starts_with("at ssh://load1: a load thread waited"), "{}", found.message);
+        assert!(!found.remedy.contains("--cpus"), "agents take no such flag: {}", found.remedy);
     }
 
     #[test]

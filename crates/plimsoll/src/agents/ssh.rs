@@ -187,10 +187,7 @@ fn why_ended(has_begun: bool, code: Option<i32>, said: &str, host: &Host) -> Str
 
 /// Why the process of an agent has ended, as its shell tells.
 fn why_agent_ended(status: i32, last: &str) -> String {
-    let signal = match status - BY_SIGNAL {
-        signal @ 1..=64 => signal,
-        _ => return format!("its process ended with {status}{last}"),
-    };
+    let signal @ 1..=64 = status - BY_SIGNAL else { return format!("its process ended with {status}{last}") };
     let (name, hint) = match signal {
         1 => (" (SIGHUP)", ""),
         2 => (" (SIGINT)", ""),

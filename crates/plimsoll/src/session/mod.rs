@@ -171,8 +171,7 @@ impl Session {
             settings.server_cpus = watched.server_cpus();
         }
         forget_used_text();
-        let known = options.is_known.then(TakenFingerprint::default);
-        let fingerprint = known.unwrap_or_else(|| watched.fingerprint());
+        let fingerprint = if options.is_known { TakenFingerprint::default() } else { watched.fingerprint() };
         let mut session = Self {
             agents,
             fingerprint,

@@ -34,11 +34,13 @@ fn check(evidence: &Evidence) -> Outcome {
     let parts: Vec<&Second> = evidence.seconds.iter().filter(|second| second.lost_share > 0.0).collect();
     let (before_per_s, after_per_s) = (per_s(&whole), per_s(&parts));
     let state = match share {
+        _ if evidence.seconds.is_empty() => FindingState::Invalid,
         0.0 => FindingState::Warning,
         share if share > INVALID_SHARE || whole.len() < WHOLE_MIN => FindingState::Invalid,
         _ => FindingState::Bound,
     };
     let meaning = match state {
+        _ if evidence.seconds.is_empty() => "nothing was measured".to_owned(),
         FindingState::Warning => "its requests that were still in flight are in no figure".to_owned(),
         FindingState::Invalid => {
             format!("{} of the planned load is missing, and too little is left for a bound", percent(share))
@@ -153,6 +155,10 @@ mod tests {
         let found = finding(check(&late));
         assert_eq!(found.state, FindingState::Warning);
         assert!(found.message.contains("was lost after the window: its requests"), "{}", found.message);
+        late.seconds.clear();
+        let found = finding(check(&late));
+        assert_eq!(found.state, FindingState::Invalid);
+        assert!(found.message.ends_with("was lost before the window: nothing was measured"), "{}", found.message);
     }
 
     #[test]

@@ -41,6 +41,9 @@ fn check(evidence: &Evidence) -> Outcome {
         percent(taken(evidence, CAUSES).unwrap_or(waited))
     );
     let remedy = match may_part_cpus(evidence) {
+        _ if !evidence.agents.is_empty() => {
+            "stop other processes on that machine (machine.others of the agent in run.json), or use more agents"
+        }
         true => {
             "stop other processes on the client's CPUs (observed.others in run.json), or use dedicated ones (--cpus)"
         }

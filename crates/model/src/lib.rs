@@ -101,9 +101,9 @@ pub use limiter::{
 pub use meant::{alike, meant};
 pub use observation::{GroupObservation, Observation};
 pub use observed::{
-    ALL_ELSEWHERE, CpuShares, GaugeObserved, GeneratorObserved, MachineObserved, NOT_OBSERVED, Observed,
-    ObservedSecond, OtherObserved, OthersObserved, PoolObserved, ProcessObserved, SamplerObserved, SeriesFigure,
-    SeriesObserved, ServerObserved, ServerThreadObserved, SocketsObserved, ThreadObserved, WaitObserved,
+    ALL_ELSEWHERE, CpuShares, FULL_PIPE, GaugeObserved, GeneratorObserved, MachineObserved, NOT_OBSERVED, Observed,
+    ObservedSecond, OtherObserved, OthersObserved, PoolObserved, ProcessObserved, STOPPED, SamplerObserved,
+    SeriesFigure, SeriesObserved, ServerObserved, ServerThreadObserved, SocketsObserved, ThreadObserved, WaitObserved,
 };
 pub use php::{PhpClock, PhpFunction, PhpProfiled};
 pub use plan::{

@@ -341,6 +341,11 @@ pub struct SocketsObserved {
     pub accept_fullest_max: Option<f64>,
 }
 
+/// What workers wait for that are stopped: by a signal, by a debugger, or in a frozen control group.
+pub const STOPPED: &str = "stopped";
+/// What workers wait for that write into a pipe which its reader does not empty; ` to NAME` follows where that is known.
+pub const FULL_PIPE: &str = "full pipe";
+
 /// Workers of one kind: the processes, or the threads of a process, that do the same work. Those that only start and
 /// watch others are not among them. Shares are of all samples of its workers, 0 to 1.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

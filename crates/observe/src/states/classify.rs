@@ -1,6 +1,7 @@
 //! Classification of a worker's state: running, waiting for work, or waiting for something else.
 
 use super::call::{Call, NO_CALL};
+use model::{FULL_PIPE, STOPPED};
 
 /// What a moment counts as.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,6 +66,8 @@ pub(super) struct Worker {
 pub(super) trait Lookup {
     /// What a descriptor of the process leads to.
     fn end(&mut self, fd: i32) -> End;
+    /// The program that reads from the pipe at a descriptor; none when no other one is seen to.
+    fn reader(&mut self, fd: i32) -> Option<String>;
     /// The descriptors that `poll` or `select` waits for; none when the process's memory is not shown.
     fn polled(&mut self, call: &Call) -> Option<Vec<i32>>;
     /// The descriptors that an epoll instance, which the call names, watches; none when they are not shown.
@@ -99,6 +102,7 @@ pub(super) fn classify(call: &Call, worker: Worker, lookup: &mut impl Lookup) ->
         | "writev" | "pwrite64" | "pwritev" | "pwritev2" | "sendto" | "sendmsg" | "sendmmsg" | "sendfile"
         | "connect" => match lookup.end(call.descriptor(0)) {
             End::File => on_disk(lookup, "file"),
+            End::Pipe if WRITES.contains(&call.name) => (full_pipe(lookup.reader(call.descriptor(0))), SLEEPS),
             end => (at(end, worker), SLEEPS),
         },
         "futex" => (futex(call, worker, lookup), SLEEPS),
@@ -116,9 +120,17 @@ pub(super) fn classify(call: &Call, worker: Worker, lookup: &mut impl Lookup) ->
         "mmap" | "munmap" | "mprotect" | "mremap" | "madvise" | "brk" => {
             (State::Blocked("memory".to_owned()), lookup.letter())
         }
-        NO_CALL => on_disk(lookup, "stopped"),
+        NO_CALL => on_disk(lookup, STOPPED),
         other => on_disk(lookup, other),
     }
+}
+
+/// Calls that wait at a pipe only while it is full.
+const WRITES: [&str; 3] = ["write", "writev", "sendmsg"];
+
+/// A pipe that is full waits for its reader, which is the program to look at.
+pub(super) fn full_pipe(reader: Option<String>) -> State {
+    State::Blocked(reader.map_or_else(|| FULL_PIPE.to_owned(), |reader| format!("{FULL_PIPE} to {reader}")))
 }
 
 /// True if it is known of an epoll instance that no client is among what it watches.

@@ -5,7 +5,7 @@
 use super::classify::End;
 use crate::is_own_address;
 use crate::sockets::{Connection, SocketTable};
-use procfs::process::{FDTarget, Process};
+use procfs::process::{FDPermissions, FDTarget, Process};
 use std::collections::{BTreeSet, HashMap};
 use std::net::SocketAddr;
 
@@ -62,6 +62,8 @@ pub(super) struct Peers {
     servers: HashMap<u64, String>,
     /// Programs that connect to a listening socket, and the look up to which that holds.
     clients: HashMap<u64, (String, u64)>,
+    /// Programs that read from a pipe, and the look up to which that holds.
+    readers: HashMap<u64, (Option<String>, u64)>,
     /// The processes of the server and of companions.
     pids: Vec<i32>,
 }
@@ -81,6 +83,7 @@ impl Peers {
             connections: HashMap::new(),
             servers: HashMap::new(),
             clients: HashMap::new(),
+            readers: HashMap::new(),
             pids: Vec::new(),
         }
     }
@@ -91,6 +94,9 @@ impl Peers {
         self.target.clone_from(target);
         if self.known.len() > KEPT_MAX {
             self.known.clear();
+        }
+        if self.readers.len() > KEPT_MAX {
+            self.readers.clear();
         }
         self.before.retain(|(pid, _), _| pids.contains(pid));
         // What the kernel does not list has no names; its sockets are then told as such.
@@ -121,6 +127,20 @@ impl Peers {
             FDTarget::AnonInode(_) => End::Own,
             FDTarget::Path(_) | FDTarget::MemFD(_) => End::File,
             FDTarget::Net(_) | FDTarget::Other(..) | FDTarget::Unknown(..) => End::Unknown,
+        }
+    }
+
+    /// The program that reads from the pipe at a descriptor of a process, other than that process; none when none is shown.
+    pub(super) fn reader(&mut self, pid: i32, fd: i32) -> Option<String> {
+        let link = std::fs::read_link(format!("/proc/{pid}/fd/{fd}"));
+        let Ok(FDTarget::Pipe(inode)) = link.ok()?.to_str()?.parse() else { return None };
+        match self.readers.get(&inode) {
+            Some((name, until)) if self.looks < *until => name.clone(),
+            _ => {
+                let name = reader_of(pid, inode);
+                self.readers.insert(inode, (name.clone(), self.looks + CLIENTS_KEPT_LOOKS));
+                name
+            }
         }
     }
 
@@ -251,6 +271,23 @@ impl Peers {
 fn has(pid: i32, inode: u64) -> bool {
     let Ok(fds) = Process::new(pid).and_then(|process| process.fd()) else { return false };
     fds.take(FDS_MAX).flatten().any(|fd| matches!(fd.target, FDTarget::Socket(held) if held == inode))
+}
+
+/// The name of the program that reads from a pipe into which `writer` writes: rather one of another name, as processes of one
+/// program inherit ends that they do not use.
+fn reader_of(writer: i32, inode: u64) -> Option<String> {
+    let reads = |process: &Process| {
+        let fds = process.fd().into_iter().flatten().take(FDS_MAX).flatten();
+        let is_end = |fd: procfs::process::FDInfo| {
+            matches!(fd.target, FDTarget::Pipe(held) if held == inode) && fd.mode().contains(FDPermissions::READ)
+        };
+        fds.into_iter().any(is_end)
+    };
+    let all =
+        procfs::process::all_processes().ok()?.flatten().filter(|process| process.pid != writer && reads(process));
+    let names: Vec<String> = all.filter_map(|process| program(process.pid)).collect();
+    let own = program(writer);
+    names.iter().find(|name| Some(*name) != own.as_ref()).or_else(|| names.first()).cloned()
 }
 
 /// The name of a process.

@@ -7,7 +7,7 @@ use super::peers::Peers;
 use super::program::Program;
 use super::{Clocks, memory, wchan};
 use crate::processes::{read_short, short};
-use model::Scheduled;
+use model::{STOPPED, Scheduled};
 use procfs::FromRead;
 use procfs::process::Schedstat;
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,6 +43,8 @@ pub(super) struct Poller {
     threads: BTreeMap<(i32, i32), Thread>,
     peers: Peers,
     monotonic_ns: fn() -> u64,
+    /// Which processes are stopped, as far as that was asked in this sample.
+    stopped: BTreeMap<i32, bool>,
     /// Whose turn is next: to be asked, to be listed, to be titled.
     asked: usize,
     listed: usize,
@@ -80,6 +82,7 @@ impl Poller {
             threads: BTreeMap::new(),
             peers: Peers::new(clocks.thread_cpu_ns),
             monotonic_ns: clocks.monotonic_ns,
+            stopped: BTreeMap::new(),
             asked: 0,
             listed: 0,
             titled: 0,
@@ -106,6 +109,7 @@ impl Poller {
     /// Looks at the workers, or at as many as a sample may have.
     pub(super) fn sample(&mut self, fold: &mut Fold) {
         self.peers.begin_look();
+        self.stopped.clear();
         self.find_children(fold);
         self.find_threads(fold);
         for key in turn(self.threads.keys(), &mut self.asked, ASKED_MAX) {
@@ -255,6 +259,11 @@ impl Poller {
     /// None when it has ended.
     fn waiting(&mut self, key: (i32, i32), call: &Call) -> Option<Sample> {
         let (pid, tid) = key;
+        // A process that is stopped shows the call in which it was: it looks as if it waited for work.
+        if *self.stopped.entry(pid).or_insert_with(|| is_stopped(pid)) {
+            let thread = self.threads.get(&key)?;
+            return Some(Sample::of(State::Blocked(STOPPED.to_owned()), &thread.name, STOPS, call.name));
+        }
         let program = self.programs.get_mut(&pid)?;
         let talks = self.threads.get(&key)?.talks;
         let worker = Worker { style: program.style, leads: pid == tid && program.threads > 1, talks };
@@ -277,8 +286,13 @@ impl Poller {
     /// What it does by the name of the kernel's function, where its call is not shown.
     fn by_function(&self, key: (i32, i32)) -> Sample {
         let (pid, tid) = key;
-        if letter(key) == 'R' {
-            return Sample::Running;
+        match letter(key) {
+            'R' => return Sample::Running,
+            letter @ (STOPS | 't') => {
+                let name = self.threads.get(&key).map_or("", |thread| thread.name.as_str());
+                return Sample::of(State::Blocked(STOPPED.to_owned()), name, letter, "-");
+            }
+            _ => {}
         }
         let function = short(&format!("/proc/{pid}/task/{tid}/wchan")).unwrap_or_default();
         let name = self.threads.get(&key).map_or("", |thread| thread.name.as_str());
@@ -340,6 +354,15 @@ impl Account {
     }
 }
 
+/// The kernel's letter for a thread that a signal has stopped.
+const STOPS: char = 'T';
+
+/// True if something has stopped a process, which it does with all its threads.
+fn is_stopped(pid: i32) -> bool {
+    let function = short(&format!("/proc/{pid}/wchan")).unwrap_or_default();
+    wchan::is_stop(&String::from_utf8_lossy(&function))
+}
+
 /// The kernel's letter for the state; `X` when it has ended.
 fn letter((pid, tid): (i32, i32)) -> char {
     let stat = short(&format!("/proc/{pid}/task/{tid}/stat")).unwrap_or_default();
@@ -363,6 +386,10 @@ impl Lookup for Probe<'_> {
         let end = self.peers.end(self.pid, fd);
         self.talks |= matches!(end, End::Client(_));
         end
+    }
+
+    fn reader(&mut self, fd: i32) -> Option<String> {
+        self.peers.reader(self.pid, fd)
     }
 
     fn polled(&mut self, call: &Call) -> Option<Vec<i32>> {

@@ -10,11 +10,16 @@ struct Given {
     polled: Option<Vec<i32>>,
     watched: Option<Vec<i32>>,
     letter: Option<char>,
+    reader: Option<String>,
 }
 
 impl Lookup for Given {
     fn end(&mut self, fd: i32) -> End {
         self.ends.get(&fd).cloned().unwrap_or(End::Unknown)
+    }
+
+    fn reader(&mut self, _: i32) -> Option<String> {
+        self.reader.clone()
     }
 
     fn polled(&mut self, _: &Call) -> Option<Vec<i32>> {
@@ -170,4 +175,15 @@ fn what_cannot_be_told_apart_is_not_idle() {
 #[test]
 fn the_first_of_many_threads_waits_for_its_orders() {
     assert_eq!(told(Worker { leads: true, ..ANY }, "read", &[7]), "idle");
+}
+
+/// gunicorn's access log went to a pipe that was read at 20 kB/s: its workers waited for "pipe", and nobody said whose.
+#[test]
+fn a_pipe_that_is_full_is_told_with_its_reader() {
+    assert_eq!(told(ANY, "write", &[7]), "full pipe");
+    let mut read = Given { reader: Some("logger".into()), ..given() };
+    assert_eq!(words(classify(&call("writev", &[7]), ANY, &mut read).0), "full pipe to logger");
+    assert_eq!(words(classify(&call("read", &[7]), ANY, &mut read).0), "pipe", "who reads waits for its writer");
+    let leads = Worker { leads: true, ..ANY };
+    assert_eq!(words(classify(&call("write", &[7]), leads, &mut read).0), "full pipe to logger");
 }

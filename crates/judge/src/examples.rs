@@ -159,8 +159,20 @@ static FAULTS: &[(&str, Fault)] = &[
             e.service_bins[bin(40)] += 90_000;
         }),
     ),
-    ("NE-06", Closed(|e| set_counter(e, "softnet", "dropped", 1_200))),
-    ("NE-07", Closed(|e| set_counter(e, "nic/lo", "sent_dropped", 2_000))),
+    (
+        "NE-06",
+        Closed(|e| {
+            set_counter(e, "softnet", "dropped", 1_200);
+            set_counter(e, "tcp", "RetransSegs", 1_200);
+        }),
+    ),
+    (
+        "NE-07",
+        Closed(|e| {
+            set_counter(e, "nic/lo", "sent_dropped", 2_000);
+            set_counter(e, "tcp", "RetransSegs", 1_700);
+        }),
+    ),
     (
         "NE-08",
         Closed(|e| {
@@ -183,6 +195,7 @@ static FAULTS: &[(&str, Fault)] = &[
             machine.into_iter().for_each(|machine| machine.cpu_shares[1].softirq = 0.97);
         }),
     ),
+    ("NE-12", Closed(|e| set_counter(e, "tcp", "ActiveOpens", 970_000))),
     (
         "SV-01",
         Closed(|e| {

@@ -5,7 +5,7 @@ mod surroundings;
 
 pub(crate) use surroundings::{far_away, generator, machine, server, set_counter, set_figure, set_gauge};
 #[cfg(test)]
-pub(crate) use surroundings::{probed_path, seen_there};
+pub(crate) use surroundings::{probed_path, seen_there, stopped_pool};
 
 #[cfg(test)]
 use crate::Outcome;

@@ -1,6 +1,7 @@
 //! Kernel counters and status pages, as the rules use them.
 
 use crate::facts::{client_machine, failures_named, observed, seconds};
+use model::human::{count, plural};
 use model::{Around, Evidence, Figure, FindingState, GaugeObserved, LISTENER_DROPS, Observed, StatusRecord};
 use std::collections::BTreeMap;
 
@@ -54,9 +55,75 @@ pub(crate) fn all_drops(evidence: &Evidence) -> Option<u64> {
 
 /// Segments sent again because they were lost.
 pub(crate) fn retransmitted(evidence: &Evidence) -> Option<u64> {
-    let [again, probes] = [tcp(evidence, "RetransSegs")?, tcp(evidence, "TCPLossProbes")?];
-    Some(again.saturating_sub(probes) + recovered_by_probes(evidence))
+    retransmitted_by(observed(evidence)?)
 }
+
+/// The same of one machine.
+fn retransmitted_by(machine: &Observed) -> Option<u64> {
+    let tcp = machine.counters.get("tcp")?;
+    let [again, probes] = [*tcp.get("RetransSegs")?, *tcp.get("TCPLossProbes")?];
+    Some(again.saturating_sub(probes) + tcp.get("TCPLossProbeRecovery").copied().unwrap_or(0))
+}
+
+/// Retransmissions that every machine with a network has.
+pub(crate) const RETRANSMITTED_MIN: u64 = 20;
+/// Share of the dropped packets that TCP has to send again before the drops count as harm.
+const MISSED_SHARE: f64 = 0.1;
+
+/// Effect of dropped packets, by what TCP had to send again. A drop that nobody misses is a packet of another protocol, or an
+/// acknowledgement that the next one made good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Harm {
+    /// Segments were retransmitted, so many in all.
+    Retransmitted(u64),
+    /// Hardly any segment was retransmitted: so many.
+    None(u64),
+    /// No kernel counts retransmissions.
+    Unknown,
+}
+
+impl Harm {
+    /// The harm of `dropped` packets. Either end of a connection may be the one that sends again.
+    pub(crate) fn of(evidence: &Evidence, dropped: u64) -> Self {
+        let machines = [observed(evidence), evidence.client_machine.as_ref()];
+        let counts: Vec<u64> = machines.into_iter().flatten().filter_map(retransmitted_by).collect();
+        let again: u64 = counts.iter().sum();
+        match again {
+            _ if counts.is_empty() => Self::Unknown,
+            n if n >= RETRANSMITTED_MIN && n as f64 >= MISSED_SHARE * dropped as f64 => Self::Retransmitted(n),
+            n => Self::None(n),
+        }
+    }
+
+    /// The state of a finding that would have the state `harmful` if its drops did harm.
+    pub(crate) fn state(self, harmful: FindingState) -> FindingState {
+        match self {
+            Self::Retransmitted(_) => harmful,
+            Self::None(_) => FindingState::Note,
+            Self::Unknown => harmful.min(FindingState::Warning),
+        }
+    }
+
+    /// What follows from the drops, as the second half of a sentence.
+    pub(crate) fn says(self) -> String {
+        match self {
+            Self::Retransmitted(again) => {
+                format!("TCP sent {} segments again, which lengthens the tail latency", count(again))
+            }
+            Self::None(again) => {
+                let again = match again {
+                    0 => "no segment".to_owned(),
+                    again => format!("only {}", plural(again, "segment")),
+                };
+                format!("TCP sent {again} again, so the drops have hardly delayed this load")
+            }
+            Self::Unknown => "whether TCP had to send segments again is not known".to_owned(),
+        }
+    }
+}
+
+/// The interface that leaves no machine.
+pub(crate) const LOOPBACK: &str = "lo";
 
 /// Bytes that an interface carried in the direction with more.
 pub(crate) fn interface_bytes(counters: &BTreeMap<String, u64>) -> Option<u64> {
@@ -83,6 +150,25 @@ pub(crate) fn carries_load(evidence: &Evidence, counters: &BTreeMap<String, u64>
     let of_load = evidence.flow.bytes_received.max(evidence.flow.bytes_sent);
     // Samples and window do not begin and end at the same instants.
     interface_bytes(counters).is_some_and(|bytes| bytes > 0 && bytes >= of_load / 2)
+}
+
+/// Reason why a counter of the whole kernel says nothing of this load.
+pub(crate) const FOREIGN: &str = "other programs used this machine's network more than the load did (EN-03)";
+
+/// True if most of the segments that the kernel has sent are not explained by the load, while other programs ran: what was lost
+/// or held back may then be theirs. What the load explains is reckoned high: each response in segments of 500 bytes, sent on
+/// by several programs.
+pub(crate) fn has_foreign_traffic(evidence: &Evidence) -> bool {
+    const SEGMENT_BYTES: f64 = 500.0;
+    const HOPS: f64 = 4.0;
+    /// CPUs that a program uses which sends as much as a load does.
+    const CORES_MIN: f64 = 0.02;
+    let ran = observed(evidence).and_then(|seen| seen.others.as_ref()).is_some_and(|them| them.cpu_cores >= CORES_MIN);
+    let flow = &evidence.flow;
+    let exchanged = 2.0 * flow.sent.max(flow.completed) as f64;
+    let explained = HOPS * (exchanged + (flow.bytes_received + flow.bytes_sent) as f64 / SEGMENT_BYTES);
+    let sent = tcp(evidence, "TCPOrigDataSent").unwrap_or(0) as f64;
+    ran && sent > 2.0 * explained
 }
 
 /// Connections of other programs of this machine, opened during the window.

@@ -7,9 +7,12 @@ pub(crate) mod bandwidth;
 pub(crate) mod closes;
 pub(crate) mod counted;
 pub(crate) mod curve;
+pub(crate) mod descriptors;
 pub(crate) mod disturbed;
 pub(crate) mod kernel;
+pub(crate) mod ports;
 pub(crate) mod saturation;
+pub(crate) mod stopped;
 pub(crate) mod surplus;
 pub(crate) mod whole_load;
 

@@ -17,7 +17,7 @@ pub(crate) mod server;
 use crate::{BesideLimiter, Rule};
 
 /// Every rule, in the order in which findings of the same weight are told.
-pub(crate) static CATALOGUE: [Rule; 86] = [
+pub(crate) static CATALOGUE: [Rule; 87] = [
     client::busy::RULE,
     client::slip::RULE,
     client::send_rate::RULE,
@@ -90,6 +90,7 @@ pub(crate) static CATALOGUE: [Rule; 86] = [
     network::tables_full::RULE,
     network::zero_window::RULE,
     network::one_queue::RULE,
+    network::upstream_connects::RULE,
     server::pool_full::RULE,
     server::nginx_drops::RULE,
     server::restarted::RULE,

@@ -244,3 +244,19 @@ pub(crate) fn far_away(evidence: &mut Evidence) {
     let observed = evidence.observed.get_or_insert_default();
     (observed.server, observed.sockets) = (None, None);
 }
+
+/// A pool of one worker that is stopped for this share of its time, and runs for the rest.
+#[cfg(test)]
+pub(crate) fn stopped_pool(share: f64) -> model::PoolObserved {
+    model::PoolObserved {
+        name: "gosrv".to_owned(),
+        program: "gosrv".to_owned(),
+        workers_mean: 1.0,
+        samples: 300,
+        occupancy: 1.0,
+        running: 1.0 - share,
+        blocked: [("stopped".to_owned(), share)].into(),
+        runs_per_s: Some(2_000.0),
+        ..model::PoolObserved::default()
+    }
+}

@@ -1,5 +1,6 @@
 //! ER-09: connections not kept open as declared.
 
+use crate::facts::descriptors::descriptors;
 use crate::facts::kernel::share;
 use crate::facts::rests_idle;
 use crate::facts::surplus::Surplus;
@@ -56,13 +57,17 @@ fn check(evidence: &Evidence) -> Outcome {
         count(opened),
         count(completed),
     );
+    let short = descriptors(evidence).filter(|nearest| nearest.are_short()).map(|nearest| {
+        let (program, open, limit) = (nearest.program, count(nearest.open), count(nearest.limit));
+        format!("raise the open-file limit of {program} first: {open} of {limit} were in use (SV-05)")
+    });
     let remedy = match (Surplus::of(evidence), state) {
         (Some(surplus), _) => surplus.remedy(),
         (None, FindingState::Invalid) => "enable keep-alive on the server, or declare new connections: --no-keepalive",
         (None, _) => "allow more requests per connection (keepalive_requests, MaxKeepAliveRequests)",
     };
     let figures = [("reconnects", opened as f64), ("share", share)];
-    Outcome::fired(RULE.id, state, message, remedy.to_owned(), figures)
+    Outcome::fired(RULE.id, state, message, short.unwrap_or_else(|| remedy.to_owned()), figures)
 }
 
 #[cfg(test)]
@@ -83,6 +88,16 @@ mod tests {
         {
             assert_eq!(state(&check(&reopened(opened))), expected, "{opened}");
         }
+    }
+
+    /// squid with 57 of 64 descriptors: "enable keep-alive on the server", which was enabled.
+    #[test]
+    fn a_server_without_descriptors_to_spare_is_told_to_have_more() {
+        let mut evidence = reopened(1_000_000);
+        let server = evidence.observed.as_mut().and_then(|seen| seen.server.as_mut()).expect("seen");
+        (server.processes[0].fds_max, server.processes[0].fds_limit) = (Some(57), Some(64));
+        let remedy = finding(check(&evidence)).remedy;
+        assert_eq!(remedy, "raise the open-file limit of nginx first: 57 of 64 were in use (SV-05)");
     }
 
     /// `-R 10` on 64 load threads uses each connection every 6.4 s, and Apache keeps an idle one for 5 s.

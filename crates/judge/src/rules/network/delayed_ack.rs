@@ -3,6 +3,7 @@
 use super::modes::heap;
 use crate::facts::disturbed::rests_on_disturbed;
 use crate::facts::kernel::{is_tcp, share, tcp};
+use crate::facts::stopped::stopped;
 use crate::{Check, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Evidence, FindingState};
@@ -34,6 +35,10 @@ fn check(evidence: &Evidence) -> Outcome {
     if rests_on_disturbed(evidence) {
         return Outcome::Unchecked("too little undisturbed time");
     }
+    // Stops of 50 ms are no delayed acknowledgements, and lie at the same place.
+    if stopped(evidence).is_some() {
+        return Outcome::Unchecked("something stops the server, which delays responses as well");
+    }
     let n = match heap(evidence, DELAY_MS.0, DELAY_MS.1) {
         Some(n) if 2 * delayed >= n => n,
         _ => return Outcome::Pass,
@@ -55,7 +60,7 @@ fn check(evidence: &Evidence) -> Outcome {
 mod tests {
     use super::*;
     use crate::examples;
-    use crate::testing::{clean_run, set_counter, state};
+    use crate::testing::{clean_run, set_counter, state, stopped_pool};
     use model::{Basis, Disturbance, NS_PER_S, SERVICE_BIN_NS};
 
     /// With 250 ticks a second 44.0 ms were the usual, and beyond where the rule looked.
@@ -77,6 +82,16 @@ mod tests {
         evidence.disturbance = Some(whole.clone());
         assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
         evidence.disturbance = Some(Disturbance { basis: Basis::Clean, ..whole });
+        assert_eq!(state(&check(&evidence)), Some(FindingState::Warning));
+    }
+
+    /// A Go program that was stopped and continued each 50 ms: "enable TCP_NODELAY on the server".
+    #[test]
+    fn a_server_that_is_stopped_is_no_delayed_acknowledgement() {
+        let mut evidence = examples::run("NE-05");
+        evidence.observed.as_mut().expect("seen").pools = vec![stopped_pool(0.48)];
+        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        evidence.observed.as_mut().expect("seen").pools = vec![stopped_pool(0.04)];
         assert_eq!(state(&check(&evidence)), Some(FindingState::Warning));
     }
 

@@ -1,6 +1,6 @@
 //! NE-07: packets dropped by the network interface.
 
-use crate::facts::kernel::{carrier, is_tcp, least_drops, share};
+use crate::facts::kernel::{Harm, LOOPBACK, carrier, is_tcp, least_drops, share};
 use crate::{Check, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Evidence, FindingState};
@@ -16,8 +16,10 @@ pub(crate) const RULE: Rule = Rule {
     title: "interface drops packets",
     detects: "packets dropped by the network interface or the queue in front of it",
     threshold: "interface that carried the load: > 0.001 % of its packets and >= 30 in 30 s or less: warning; > 0.01 % and \
-                >= 100: invalid (plimsoll defaults); in longer windows as many more",
-    data: "packets, drops and errors of the interfaces of the server's machine, or else of the client's",
+                >= 100: invalid (plimsoll defaults); in longer windows as many more; note unless TCP sent at least 20 \
+                segments again, and a tenth as many as were dropped",
+    data: "packets, drops and errors of the interfaces of the server's machine, or else of the client's; \
+           retransmissions of both machines",
     check: Check::Run(check),
 };
 
@@ -37,27 +39,39 @@ fn check(evidence: &Evidence) -> Outcome {
         s if s > WARNING_SHARE && lost >= least_drops(evidence, WARNING_MIN) => FindingState::Warning,
         _ => return Outcome::Pass,
     };
+    let harm = Harm::of(evidence, lost);
     let message = format!(
-        "{name} dropped {} of {} packets ({}): retransmissions cause the tail latency",
+        "{name} dropped {} of {} packets ({}); {}",
         count(lost),
         count(packets + lost),
-        percent(share)
+        percent(share),
+        harm.says()
     );
-    let remedy =
-        format!("check its counters (ethtool -S {name}; tc -s qdisc show dev {name}), enlarge its rings (ethtool -G)");
     Outcome::fired(
         RULE.id,
-        state,
+        harm.state(state),
         message,
-        remedy,
+        remedy(name),
         [("dropped", lost as f64), ("packets", packets as f64), ("share", share)],
     )
+}
+
+fn remedy(name: &str) -> String {
+    match name {
+        // It has neither rings nor a driver: what it drops did not fit into the queue of the CPU that receives.
+        LOOPBACK => "raise net.core.netdev_max_backlog, or open connections less quickly; look for a netem rule (tc \
+                     qdisc show dev lo)"
+            .to_owned(),
+        _ => format!(
+            "check its counters (ethtool -S {name}; tc -s qdisc show dev {name}), enlarge its rings (ethtool -G)"
+        ),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, seen_there, set_counter, state};
+    use crate::testing::{clean_run, finding, seen_there, set_counter, state};
 
     #[test]
     fn only_the_interface_of_the_load_counts_and_only_with_enough() {
@@ -68,6 +82,7 @@ mod tests {
             set_counter(&mut evidence, "nic/lo", "received_dropped", dropped);
             set_counter(&mut evidence, "nic/lo", "received_packets", 4_000_000 - 1_000_000);
             set_counter(&mut evidence, "nic/lo", "sent_packets", 900_000);
+            set_counter(&mut evidence, "tcp", "RetransSegs", 50);
             assert_eq!(state(&check(&evidence)), expected, "{dropped}");
         }
         let mut evidence = clean_run();
@@ -84,6 +99,7 @@ mod tests {
         set_counter(&mut evidence, "nic/lo", "received_dropped", 300);
         set_counter(&mut evidence, "nic/lo", "received_packets", 400_000);
         set_counter(&mut evidence, "nic/lo", "sent_packets", 400_000);
+        set_counter(&mut evidence, "tcp", "RetransSegs", 300);
         assert_eq!(state(&check(&evidence)), Some(FindingState::Invalid));
         evidence.measured_ns *= 11;
         assert_eq!(check(&evidence), Outcome::Pass);
@@ -101,6 +117,42 @@ mod tests {
         figures.into_iter().for_each(|(name, n)| set_counter(&mut evidence, "nic/eth0", name, n));
         assert_eq!(check(&evidence), Outcome::Pass);
         set_counter(&mut evidence, "nic/eth0", "sent_dropped", 200);
+        set_counter(&mut evidence, "tcp", "RetransSegs", 200);
+        let found = finding(check(&evidence));
+        assert_eq!(found.state, FindingState::Invalid);
+        assert!(found.remedy.contains("ethtool -S eth0"), "{}", found.remedy);
+    }
+
+    /// nginx with 10,000 connections: INVALID, "retransmissions cause the tail latency", of 2 retransmissions of 3.2 million
+    /// segments; and the remedy for `lo` was ethtool.
+    #[test]
+    fn drops_that_nobody_misses_are_a_note() {
+        let mut evidence = clean_run();
+        set_counter(&mut evidence, "nic/lo", "received_dropped", 8_300);
+        set_counter(&mut evidence, "nic/lo", "received_packets", 3_200_000);
+        set_counter(&mut evidence, "nic/lo", "sent_packets", 3_200_000);
+        set_counter(&mut evidence, "tcp", "RetransSegs", 2);
+        let found = finding(check(&evidence));
+        assert_eq!(found.state, FindingState::Note);
+        assert!(found.message.ends_with("TCP sent only 2 segments again, so the drops have hardly delayed this load"));
+        assert!(!found.remedy.contains("ethtool"), "{}", found.remedy);
+        set_counter(&mut evidence, "tcp", "RetransSegs", 829);
+        assert_eq!(state(&check(&evidence)), Some(FindingState::Note), "fewer than a tenth of the drops");
+        set_counter(&mut evidence, "tcp", "RetransSegs", 830);
+        assert_eq!(state(&check(&evidence)), Some(FindingState::Invalid));
+        evidence.observed.as_mut().expect("seen").counters.remove("tcp");
+        assert_eq!(state(&check(&evidence)), Some(FindingState::Warning), "nobody counts what was sent again");
+    }
+
+    /// An agent on the server's machine counts what the server sends again, and not what the client does.
+    #[test]
+    fn what_the_client_has_to_send_again_is_harm_as_well() {
+        let mut evidence = clean_run();
+        seen_there(&mut evidence);
+        set_counter(&mut evidence, "nic/lo", "received_dropped", 8_300);
+        assert_eq!(state(&check(&evidence)), Some(FindingState::Note));
+        let client = evidence.client_machine.as_mut().expect("it is seen").counters.entry("tcp".into()).or_default();
+        client.extend([("RetransSegs".to_owned(), 5_000), ("TCPLossProbes".to_owned(), 0)]);
         assert_eq!(state(&check(&evidence)), Some(FindingState::Invalid));
     }
 }

@@ -11,4 +11,5 @@ pub(crate) mod retransmissions;
 pub(crate) mod retry_modes;
 pub(crate) mod syn_queue;
 pub(crate) mod tables_full;
+pub(crate) mod upstream_connects;
 pub(crate) mod zero_window;

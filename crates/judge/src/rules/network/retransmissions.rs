@@ -1,6 +1,6 @@
 //! NE-03: TCP retransmissions.
 
-use crate::facts::kernel::{is_one_machine, is_tcp, retransmitted, share, tcp, whose};
+use crate::facts::kernel::{FOREIGN, has_foreign_traffic, is_one_machine, is_tcp, retransmitted, share, tcp, whose};
 use crate::{Check, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Evidence, FindingState};
@@ -23,6 +23,9 @@ pub(crate) const RULE: Rule = Rule {
 fn check(evidence: &Evidence) -> Outcome {
     if !is_tcp(evidence) {
         return Outcome::Pass;
+    }
+    if has_foreign_traffic(evidence) {
+        return Outcome::Unchecked(FOREIGN);
     }
     let (Some(again), Some(sent)) = (retransmitted(evidence), tcp(evidence, "TCPOrigDataSent")) else {
         return Outcome::Unchecked("kernel does not count retransmissions");
@@ -53,6 +56,7 @@ fn check(evidence: &Evidence) -> Outcome {
 mod tests {
     use super::*;
     use crate::testing::{clean_run, set_counter, state};
+    use model::OthersObserved;
 
     #[test]
     fn shares_decide_and_a_handful_of_few_is_nothing() {
@@ -77,5 +81,21 @@ mod tests {
         assert_eq!(check(&evidence), Outcome::Pass);
         set_counter(&mut evidence, "tcp", "TCPLossProbeRecovery", 30_000);
         assert_eq!(state(&check(&evidence)), Some(FindingState::Invalid));
+    }
+
+    /// A download over a lossy link beside a load on loopback: its retransmissions were those of the load.
+    #[test]
+    fn segments_of_other_programs_are_not_held_against_the_load() {
+        let with = |sent, cpu_cores| {
+            let mut evidence = clean_run();
+            set_counter(&mut evidence, "tcp", "RetransSegs", sent / 50);
+            set_counter(&mut evidence, "tcp", "TCPOrigDataSent", sent);
+            let others = OthersObserved { cpu_cores, ..OthersObserved::default() };
+            evidence.observed.as_mut().expect("seen").others = Some(others);
+            check(&evidence)
+        };
+        assert_eq!(with(50_000_000, 0.3), Outcome::Unchecked(FOREIGN));
+        assert_eq!(state(&with(50_000_000, 0.01)), Some(FindingState::Invalid), "nobody else ran");
+        assert_eq!(state(&with(8_000_000, 0.3)), Some(FindingState::Invalid), "a load with several programs behind it");
     }
 }

@@ -1,7 +1,7 @@
 //! NE-04: service times that cluster at TCP's retransmission timers.
 
 use super::modes::heap;
-use crate::facts::kernel::{is_tcp, recovered_by_probes, tcp, whose};
+use crate::facts::kernel::{FOREIGN, has_foreign_traffic, is_tcp, recovered_by_probes, tcp, whose};
 use crate::text::list;
 use crate::{Check, Outcome, Rule};
 use model::human::count;
@@ -25,6 +25,9 @@ pub(crate) const RULE: Rule = Rule {
 fn check(evidence: &Evidence) -> Outcome {
     if !is_tcp(evidence) {
         return Outcome::Pass;
+    }
+    if has_foreign_traffic(evidence) {
+        return Outcome::Unchecked(FOREIGN);
     }
     let [Some(timeouts), Some(syns)] = ["TCPTimeouts", "TCPSynRetrans"].map(|name| tcp(evidence, name)) else {
         return Outcome::Unchecked("kernel does not count TCP timeouts");

@@ -1,6 +1,6 @@
 //! NE-10: zero TCP receive windows.
 
-use crate::facts::kernel::{is_tcp, share, tcp, whose};
+use crate::facts::kernel::{FOREIGN, has_foreign_traffic, is_tcp, share, tcp, whose};
 use crate::{Check, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Evidence, FindingState};
@@ -21,6 +21,9 @@ pub(crate) const RULE: Rule = Rule {
 fn check(evidence: &Evidence) -> Outcome {
     if !is_tcp(evidence) {
         return Outcome::Pass;
+    }
+    if has_foreign_traffic(evidence) {
+        return Outcome::Unchecked(FOREIGN);
     }
     let names = ["TCPToZeroWindowAdv", "TCPFromZeroWindowAdv"];
     let Some(closed) = names.iter().filter_map(|name| tcp(evidence, name)).max() else {

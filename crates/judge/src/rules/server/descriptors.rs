@@ -1,18 +1,18 @@
 //! SV-05: server near its open-file limit.
 
-use crate::facts::kernel::{ELSEWHERE, is_server_seen, share};
+use crate::facts::descriptors::{Descriptors, descriptors};
+use crate::facts::kernel::{ELSEWHERE, is_server_seen};
 use crate::{Check, Outcome, Rule};
 use model::human::{count, percent};
-use model::{Evidence, FindingState, Observed};
-
-const WARNING_SHARE: f64 = 0.9;
+use model::{Evidence, FindingState};
 
 pub(crate) const RULE: Rule = Rule {
     id: "SV-05",
     title: "server out of file descriptors",
     detects: "process of the server or a companion near its limit of open files",
-    threshold: "> 90 % of the limit: warning (plimsoll default); at the limit: invalid",
-    data: "file descriptors of the server's processes (readable by their user and root)",
+    threshold: "> 90 % of the limit, or >= 80 % while > 1.2 % of the kept connections are closed or requests fail (some \
+                servers keep a reserve): warning (plimsoll defaults); at the limit: invalid",
+    data: "file descriptors of the server's processes (readable by their user and root); reopened connections and failures",
     check: Check::Run(check),
 };
 
@@ -20,21 +20,20 @@ fn check(evidence: &Evidence) -> Outcome {
     if !is_server_seen(evidence) {
         return Outcome::Unchecked(ELSEWHERE);
     }
-    let groups = evidence.observed.iter().flat_map(Observed::groups);
-    let known = groups.flat_map(|group| &group.processes).filter_map(|process| {
-        let (open, limit) = process.fds_max.zip(process.fds_limit)?;
-        Some((share(open, limit), open, limit, process.name.as_str()))
-    });
-    let Some((share, open, limit, name)) = known.max_by(|a, b| a.0.total_cmp(&b.0)) else {
+    let Some(nearest) = descriptors(evidence) else {
         return Outcome::Unchecked("file descriptors of the server's processes not readable");
     };
-    let state = match share {
-        s if s <= WARNING_SHARE => return Outcome::Pass,
-        s if s < 1.0 => FindingState::Warning,
-        _ => FindingState::Invalid,
+    if !nearest.are_short() {
+        return Outcome::Pass;
+    }
+    let Descriptors { program: name, open, limit, share, closes } = nearest;
+    let state = if share < 1.0 { FindingState::Warning } else { FindingState::Invalid };
+    let effect = match closes && share < 1.0 {
+        true => "it seems to close connections in order to keep the others in reserve",
+        false => "at the limit it refuses connections and files",
     };
     let message = format!(
-        "a {name} process had {} of {} file descriptors open ({}): at the limit it refuses connections and files",
+        "a {name} process had {} of {} file descriptors open ({}): {effect}",
         count(open),
         count(limit),
         percent(share)
@@ -48,7 +47,7 @@ fn check(evidence: &Evidence) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, state};
+    use crate::testing::{clean_run, finding, state};
 
     #[test]
     fn the_nearest_to_its_limit_decides() {
@@ -59,6 +58,15 @@ mod tests {
             (server.processes[0].fds_max, server.processes[0].fds_limit) = (Some(open), Some(1_000));
             assert_eq!(state(&check(&evidence)), expected, "{open}");
         }
+        // squid had 57 of 64 open, kept the rest in reserve, and closed each connection.
+        let mut evidence = clean_run();
+        let server = evidence.observed.as_mut().and_then(|seen| seen.server.as_mut()).expect("seen");
+        (server.processes[0].fds_max, server.processes[0].fds_limit) = (Some(57), Some(64));
+        assert_eq!(state(&check(&evidence)), None);
+        evidence.flow.opened = evidence.flow.completed;
+        let found = finding(check(&evidence));
+        assert_eq!(found.state, FindingState::Warning);
+        assert!(found.message.ends_with("it seems to close connections in order to keep the others in reserve"));
         let mut evidence = clean_run();
         evidence.observed.as_mut().expect("seen").server = None;
         assert!(matches!(check(&evidence), Outcome::Unchecked(_)));

@@ -53,6 +53,12 @@ pub(crate) fn all_drops(evidence: &Evidence) -> Option<u64> {
     [tcp(evidence, "ListenOverflows"), tcp(evidence, "ListenDrops")].into_iter().flatten().max()
 }
 
+/// Share of the attempts to connect that the target's own queues dropped; none where that is not told by socket.
+pub(crate) fn own_drops_share(evidence: &Evidence) -> Option<f64> {
+    let dropped = own_drops(evidence)?;
+    Some(share(dropped, dropped + evidence.flow.opened))
+}
+
 /// Segments sent again because they were lost.
 pub(crate) fn retransmitted(evidence: &Evidence) -> Option<u64> {
     retransmitted_by(observed(evidence)?)

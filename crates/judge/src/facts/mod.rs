@@ -10,6 +10,7 @@ pub(crate) mod curve;
 pub(crate) mod descriptors;
 pub(crate) mod disturbed;
 pub(crate) mod kernel;
+pub(crate) mod kinds;
 pub(crate) mod ports;
 pub(crate) mod saturation;
 pub(crate) mod stopped;

@@ -1,11 +1,13 @@
 //! Limiter input: one saturated load, facts of the machine, and the shape of the curve there.
 
 use crate::facts::curve::fit_points;
+use crate::facts::kernel::own_drops_share;
+use crate::facts::kinds::{Kinds, kinds};
 use crate::facts::saturation::is_flat;
 use crate::facts::{OCCUPIED, Placement, client_cpus, placement};
 use model::{
     CpuShares, Evidence, GeneratorObserved, LimiterContext, Load, NS_PER_S, Observed, OtherObserved, PoolObserved,
-    ServerObserved, ServerThreadObserved, SweepEvidence, works_behind_servers,
+    ServerObserved, ServerThreadObserved, SweepEvidence, SweepPoint, works_behind_servers,
 };
 use stats::fit_pool;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,8 +21,28 @@ pub(super) struct Shape {
     pub(super) grows: Option<bool>,
     /// The pool that the whole curve fits.
     pub(super) pool: Option<PoolShape>,
+    /// The server's accept queue dropped connections at the first load of the plateau already.
+    pub(super) dropped_early: Option<bool>,
+    /// The two kinds of service times at the first load, and at this one; none where they are of one kind at either.
+    pub(super) kinds: Option<[Kinds; 2]>,
+    /// Goodput of all loads; none of rates, and of fewer loads than show that it does not depend on them.
+    pub(super) constant: Option<ConstantRate>,
 }
 
+/// Goodput over all loads of a sweep.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct ConstantRate {
+    /// Mean; responses per second.
+    pub(super) rate_per_s: f64,
+    /// Between the highest and the lowest load, as a share of the mean.
+    pub(super) spread: f64,
+}
+
+/// Fewer loads do not show that goodput is the same at all of them.
+const LOADS_MIN: usize = 4;
+
+/// An accept queue that drops more than this share of the attempts to connect overflows (rule NE-01).
+pub(super) const OVERFLOWN: f64 = 0.0001;
 /// A fit of the pool model that is off by less explains the bend.
 const FIT_ERROR: f64 = 0.1;
 
@@ -78,6 +100,7 @@ impl Shape {
         let last = &points[at];
         let flat = (points.len() > 1).then(|| is_flat(points, sweep.over_rate));
         let first = points.iter().find(|point| point.goodput_per_s >= PLATEAU * last.goodput_per_s);
+        let dropped_early = first.and_then(|first| Some(own_drops_share(&first.evidence)? > OVERFLOWN));
         let first = first.filter(|first| last.load / first.load >= APART && !sweep.over_rate);
         let grows = first.and_then(|first| {
             let times = [first, last].map(|point| point.evidence.latency.response.mean_ns);
@@ -89,8 +112,18 @@ impl Shape {
             plateau_per_s: fit.fit.plateau_per_s,
             error_max: fit.fit.error_max,
         });
-        Self { flat, grows, pool }
+        let kinds = |point: &SweepPoint| kinds(&point.evidence.service_bins);
+        let kinds = points.first().and_then(kinds).zip(kinds(last)).map(|(first, last)| [first, last]);
+        let constant = constant(points).filter(|_| !sweep.over_rate);
+        Self { flat, grows, pool, dropped_early, kinds, constant }
     }
+}
+
+fn constant(points: &[SweepPoint]) -> Option<ConstantRate> {
+    let all = || points.iter().map(|point| point.goodput_per_s);
+    let rate_per_s = all().sum::<f64>() / points.len().max(1) as f64;
+    let spread = (all().fold(0.0, f64::max) - all().fold(f64::INFINITY, f64::min)) / rate_per_s;
+    (points.len() >= LOADS_MIN && rate_per_s > 0.0).then_some(ConstantRate { rate_per_s, spread })
 }
 
 /// One load as the detectors see it.

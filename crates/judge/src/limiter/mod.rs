@@ -8,6 +8,7 @@
 
 pub mod confirm;
 mod detectors;
+mod hints;
 mod input;
 pub mod laws;
 mod pools;
@@ -94,7 +95,7 @@ fn limiter(input: &LimiterInput<'_>, verdict: &Verdict) -> Limiter {
     let mut limiter = match (turned_away, chosen(input, found)) {
         // A limit of the server, whatever that has made of its responses: ER-01 says so too.
         (Some(signal), _) => named(input, &signal),
-        _ if !faults.is_empty() => none(NOT_A_SERVER_LIMIT, blamed(&faults)),
+        _ if !faults.is_empty() => none(NOT_A_SERVER_LIMIT, blamed(&faults) + &hints::of_faults(input.evidence)),
         (None, Some(limiter)) => limiter,
         (None, None) => match detectors::load::not_saturated(input, &utilisations) {
             Some(says) => none(NOT_SATURATED, says),
@@ -188,7 +189,7 @@ fn none(name: &str, says: String) -> Limiter {
 
 /// A limiter that was found, the next one, and the predicted gain.
 fn named(input: &LimiterInput<'_>, signal: &Signal) -> Limiter {
-    let next = next(input, signal);
+    let next = next(input, signal).filter(|_| !signal.hides_next);
     let prediction = signal.change.as_ref().zip(signal.ceiling_per_s).and_then(|(change, own_per_s)| {
         let expected_per_s = laws::least(own_per_s * change.factor, next.iter().map(|next| next.ceiling_per_s));
         let off = off(input);

@@ -1,9 +1,9 @@
 //! A limit of requests at a time that nothing observed explains, inferred from the curve.
 
 use super::{Change, Detection, Relief, Signal, figures};
+use crate::limiter::hints;
 use crate::limiter::input::LimiterInput;
 use crate::limiter::pools::{Pool, pools};
-use crate::text::list;
 use model::human::{percent, plural, time};
 
 pub(super) const NAME: &str = "concurrency-limited (inferred)";
@@ -11,24 +11,6 @@ pub(super) const NAME: &str = "concurrency-limited (inferred)";
 const CPUS_ROOM: f64 = 0.7;
 /// Workers that wait for one thing for this share of their time have the limit behind them.
 const WAITS: f64 = 0.3;
-/// Settings that bound requests at a time, by the program they are of.
-const SETTINGS: [(&str, &str); 14] = [
-    ("nginx", "nginx: max_conns of an upstream server, limit_conn, keepalive"),
-    ("haproxy", "HAProxy: maxconn of a server line, or of the frontend"),
-    ("varnish", "Varnish: max_connections of a backend, thread_pool_max"),
-    ("cache-main", "Varnish: max_connections of a backend, thread_pool_max"),
-    ("apache2", "Apache: MaxRequestWorkers, or max= of a ProxyPass"),
-    ("httpd", "Apache: MaxRequestWorkers, or max= of a ProxyPass"),
-    ("lighttpd", "lighttpd: max-procs and max-load of a backend"),
-    ("caddy", "Caddy: unhealthy_request_count, max_conns_per_host of reverse_proxy"),
-    ("php-fpm", "php-fpm: pm.max_children"),
-    ("node", "Node: maxSockets of an agent, or the pool size of a database client"),
-    ("java", "Java: threads of the executor, or the pool size of a database client"),
-    ("gunicorn", "gunicorn: --workers and --threads, or the pool size of a database client"),
-    ("python", "Python: threads of an executor, a semaphore, or the pool size of a database client"),
-    ("uvicorn", "uvicorn: --limit-concurrency, the 40 threads of anyio, or the pool size of a database client"),
-];
-
 pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
     let Some(fit) = input.shape.pool else {
         return Detection::Unchecked(
@@ -50,18 +32,14 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
     let place = in_front
         .as_ref()
         .map_or_else(String::new, |(pool, on)| format!(", behind {}, whose workers wait for {on}", pool.program));
+    let hints = hints::of_slots(input, slots, in_front.as_ref().map(|(_, on)| on.as_str()));
     // With enough slots its workers wait for no more than the time that a slot takes.
     let relief = in_front.map_or(Relief::Nothing, |(_, on)| Relief::of_server(&[&on], Some(slot_ns)));
-    let places = settings(input);
-    let hints = match places.is_empty() {
-        true => "a connection limit, a pool of workers or database connections, a semaphore".to_owned(),
-        false => list(&places),
-    };
     Detection::hit(Signal {
         name: NAME,
         resource: "requests at a time".to_owned(),
         says: format!(
-            "the curve is that of {} of {} each, and {busy}: something admits {slots:.0} at a time{place}; look for {hints}",
+            "the curve is that of {} of {} each, and {busy}: something admits {slots:.0} at a time{place}; {hints}",
             plural(slots as u64, "slot"),
             time(slot_ns),
         ),
@@ -93,13 +71,4 @@ fn in_front(input: &LimiterInput<'_>) -> Option<(Pool, String)> {
         let on = (*share >= WAITS).then(|| on.clone())?;
         Some((pool, on))
     })
-}
-
-/// Settings of the programs that are known to be there.
-fn settings(input: &LimiterInput<'_>) -> Vec<String> {
-    let names: Vec<&str> = input.groups().flat_map(|(_, group)| &group.processes).map(|it| it.name.as_str()).collect();
-    let known = SETTINGS.iter().filter(|(program, _)| names.iter().any(|name| name.starts_with(program)));
-    let mut told: Vec<String> = known.map(|(_, setting)| (*setting).to_owned()).collect();
-    told.dedup();
-    told
 }

@@ -3,6 +3,7 @@
 use super::{Change, Detection, Signal, figures};
 use crate::facts::OCCUPIED;
 use crate::facts::closes::Closes;
+use crate::facts::descriptors;
 use crate::limiter::input::LimiterInput;
 use crate::limiter::laws;
 use crate::limiter::pools::pools;
@@ -114,14 +115,11 @@ fn of_database(input: &LimiterInput<'_>) -> Option<Signal> {
 }
 
 fn descriptors(input: &LimiterInput<'_>) -> Option<(String, String, f64)> {
-    let processes = input.groups().flat_map(|(_, group)| &group.processes);
-    let mut full = processes.filter_map(|process| {
-        let (used, limit) = (process.fds_max?, process.fds_limit?);
-        let share = used as f64 / limit.max(1) as f64;
-        let says = format!("{} of {} are in use", count(used), count(limit));
-        (share >= USED_UP).then(|| (format!("open files of {}", process.name), says, share))
-    });
-    full.next()
+    let nearest = descriptors::descriptors(input.evidence)?;
+    // A server that keeps a reserve closes connections before all are in use.
+    let is_full = nearest.share >= USED_UP || nearest.closes && nearest.are_short();
+    let says = format!("{} of {} are in use", count(nearest.open), count(nearest.limit));
+    is_full.then(|| (format!("open files of {}", nearest.program), says, nearest.share))
 }
 
 fn tracked(input: &LimiterInput<'_>) -> Option<(String, String, f64)> {

@@ -1,6 +1,7 @@
 //! Workers that wait for each other.
 
 use super::{Detection, Relief, Signal, Wait, figures};
+use crate::limiter::hints;
 use crate::limiter::input::LimiterInput;
 use crate::limiter::pools::{Pool, pools};
 use model::human::percent;
@@ -29,10 +30,11 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
         name: "contention-limited",
         resource: format!("locks of {}", pool.program),
         says: format!(
-            "{} wait {} of their time for locks, while the CPUs are {} busy",
+            "{} wait {} of their time for locks, while the CPUs are {} busy{}",
             pool.resource(),
             percent(share.min(1.0)),
-            percent(cpus_busy)
+            percent(cpus_busy),
+            hints::of_locks(input, &pool.program)
         ),
         share: Some(pool.occupancy),
         queue: true,

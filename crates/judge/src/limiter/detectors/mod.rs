@@ -10,12 +10,16 @@ pub(super) mod load;
 mod lock;
 mod memory;
 pub(super) mod network;
+mod one_at_a_time;
 mod one_core;
 mod paced;
 mod path;
 mod pool;
 pub(super) mod quota;
+mod rate;
+mod slow_backend;
 mod starved;
+mod stopped;
 mod timer;
 mod turns;
 mod upstream;
@@ -30,15 +34,17 @@ const WAITS: f64 = 0.5;
 /// A limit and how it is looked for.
 type Rung = (&'static str, fn(&LimiterInput<'_>) -> Detection);
 
-pub(super) const DETECTORS: [Rung; 17] = [
+pub(super) const DETECTORS: [Rung; 22] = [
+    ("stopped processes", stopped::look),
     ("network", network::look),
     ("CPU quota", quota::look),
-    ("connections served", starved::look),
     ("interpreter lock", interpreter::look),
     ("CPU", cpu::look),
     ("one core", one_core::look),
+    ("connections served", starved::look),
     ("worker pool", pool::look),
     ("upstream", upstream::look),
+    ("lost packets", network::look_for_loss),
     ("connections", connections::look),
     ("accept backlog", backlog::look),
     ("disk", disk::look),
@@ -46,6 +52,9 @@ pub(super) const DETECTORS: [Rung; 17] = [
     ("lock", lock::look),
     ("paced connections", paced::look),
     ("timer", timer::look),
+    ("threads at a time", one_at_a_time::look),
+    ("slow backend", slow_backend::look),
+    ("rate of requests", rate::look),
     ("requests at a time", concurrency::look),
     ("path between the machines", path::look),
 ];
@@ -75,6 +84,8 @@ pub(super) struct Signal {
     pub(super) change: Option<Change>,
     /// True if it follows from a shape alone, and nothing was seen at its limit.
     pub(super) is_inferred: bool,
+    /// True if it keeps the other resources from showing what they can do, so that no next limit is known.
+    pub(super) hides_next: bool,
     /// Other resources that are in use only because of this one, with their ceilings without it; per second.
     pub(super) freed: BTreeMap<String, f64>,
     /// Waiting that ends with this limit, which no ceiling of another resource may count.

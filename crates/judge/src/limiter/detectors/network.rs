@@ -1,47 +1,71 @@
-//! A link that is full, or that loses packets.
+//! A link or path that is full, and, as a check of its own, packets that are lost.
 
 use super::{Detection, Signal, figures};
 use crate::facts::bandwidth::{self, NO_BOUND, PathUse, at_server_cpu, path};
-use crate::facts::kernel::{carrier, carries_load, interface_bytes, is_tcp, least_drops, retransmitted};
+use crate::facts::kernel::{
+    FOREIGN, RETRANSMITTED_MIN, carrier, carries_load, has_foreign_traffic, interface_bytes, is_tcp, retransmitted,
+};
 use crate::limiter::input::LimiterInput;
 use crate::limiter::laws;
-use model::human::{bit_rate, percent};
+use model::human::{bit_rate, count, percent};
 use std::collections::BTreeMap;
 
 const NAME: &str = "network-limited";
 /// A link in use to this share is full.
 const FULL: f64 = 0.9;
-/// Packets dropped of all (rule NE-07), and sent again of all (NE-03): above these the network is what is measured.
-const DROPPED: f64 = 0.0001;
+/// Segments sent again of all (rule NE-03): above it the network is what is measured. What an interface drops is no evidence by
+/// itself: nobody may have missed it.
 const RETRANSMITTED: f64 = 0.01;
-/// Any interface drops some that are not for it.
-const DROPPED_MIN: u64 = 100;
-/// Fewer are those of any machine with a network.
-const COUNT_MIN: u64 = 20;
+/// Retransmission timeouts take this share of the time of all connections, at the least time of one in Linux (`TCP_RTO_MIN`).
+const TIMED_OUT: f64 = 0.1;
+const TIMEOUT_S: f64 = 0.2;
 
 pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
     let is_unseen = input.parts("nic").next().is_none();
     if is_unseen && path(input.evidence).is_none() {
         return Detection::Unchecked("network interfaces not monitored");
     }
-    let full = links(input).into_iter().filter(|(_, share)| *share >= FULL).max_by(|a, b| a.1.total_cmp(&b.1));
+    let busy = busiest(input);
+    let is_full_link = |(_, share): &(String, f64)| *share >= FULL && (busy < FULL || *share >= busy);
+    let full = links(input).into_iter().filter(is_full_link).max_by(|a, b| a.1.total_cmp(&b.1));
     if let Some((name, share)) = full {
         return full_link(input, &name, share);
     }
     if let Some(path) = path(input.evidence).filter(|path| is_full(input, path)) {
         return full_path(input, path);
     }
+    Detection::Clear
+}
+
+/// Loss that delays the load so much that it limits: of retransmissions, as only these show that something was missed. It is
+/// looked for after the CPUs and the workers, as a server whose CPUs are full drops packets because of that.
+pub(super) fn look_for_loss(input: &LimiterInput<'_>) -> Detection {
+    if is_tcp(input.evidence) && retransmitted(input.evidence).is_none() {
+        return Detection::Unchecked("kernel does not count retransmissions");
+    }
+    if has_foreign_traffic(input.evidence) {
+        return Detection::Unchecked(FOREIGN);
+    }
     // Where the load gets what it asks for, or more of it still raises goodput, loss costs time and limits nothing.
-    let Some((what, share)) = lost(input).filter(|_| !input.is_served()) else { return Detection::Clear };
+    let Some(loss) = lost(input).filter(|_| !input.is_served()) else { return Detection::Clear };
     Detection::hit(Signal {
         name: NAME,
         resource: "network".to_owned(),
-        says: format!("{} of the packets were {what}", percent(share)),
+        says: loss.says(),
         queue: true,
-        ceiling_per_s: None,
-        evidence: figures([("lost_share", share)]),
+        evidence: figures([
+            ("retransmitted_share", loss.again),
+            ("timed_out_share", loss.timed_out),
+            ("dropped", loss.dropped as f64),
+        ]),
         ..Signal::default()
     })
+}
+
+/// Share of the busiest of what is not the network: the CPUs, or a thread that is alone of its kind.
+fn busiest(input: &LimiterInput<'_>) -> f64 {
+    let cpus = input.server_cpus().map_or(0.0, |cpus| cpus.used);
+    input.lone_threads().into_iter().map(|thread| input.wanted(thread)).fold(cpus, f64::max)
 }
 
 /// A link whose speed is known.
@@ -84,28 +108,51 @@ fn full_path(input: &LimiterInput<'_>, PathUse { name, bit_per_s, share }: PathU
     })
 }
 
-/// Loss in the network: its kind and share.
-fn lost(input: &LimiterInput<'_>) -> Option<(&'static str, f64)> {
-    if !is_tcp(input.evidence) {
-        return None;
+/// Segments that were lost in the network.
+struct Loss {
+    /// Share that was sent again.
+    again: f64,
+    /// Share of the time of all connections that retransmission timeouts took at least.
+    timed_out: f64,
+    /// Packets that the interface of the load dropped.
+    dropped: u64,
+    /// That interface, where it is known.
+    interface: Option<String>,
+}
+
+impl Loss {
+    fn says(&self) -> String {
+        let waits = match self.timed_out >= TIMED_OUT {
+            true => format!(
+                ", and its timeouts took at least {} of the time of all connections",
+                percent(self.timed_out.min(1.0))
+            ),
+            false => String::new(),
+        };
+        let dropped = match (&self.interface, self.dropped) {
+            (Some(name), dropped) if dropped > 0 => format!("; {name} dropped {} packets", count(dropped)),
+            _ => String::new(),
+        };
+        format!("TCP retransmitted {} of the segments{waits}{dropped}", percent(self.again))
     }
-    let carrier = carrier(input.evidence).map(|(_, counters)| counters);
-    let sum = |names: [&str; 2]| {
-        let counts = names.iter().filter_map(|name| carrier?.get(*name));
-        counts.sum::<u64>()
-    };
-    let packets = sum(["received_packets", "sent_packets"]) as f64;
-    let dropped = Some(sum(["received_dropped", "sent_dropped"]))
-        .filter(|n| *n >= least_drops(input.evidence, DROPPED_MIN))
-        .unwrap_or(0) as f64;
-    let dropped = dropped / packets.max(1.0);
-    let again = retransmitted(input.evidence).filter(|again| *again >= COUNT_MIN).unwrap_or(0) as f64;
-    let again = again / input.counter("tcp", "TCPOrigDataSent").unwrap_or(0.0).max(1.0);
-    match () {
-        () if dropped > DROPPED => Some(("dropped by a network interface", dropped)),
-        () if again > RETRANSMITTED => Some(("retransmitted", again)),
-        () => None,
-    }
+}
+
+/// Loss that is large enough to limit.
+fn lost(input: &LimiterInput<'_>) -> Option<Loss> {
+    let again = retransmitted(input.evidence).filter(|again| *again >= RETRANSMITTED_MIN)? as f64;
+    let again = again / input.counter("tcp", "TCPOrigDataSent").unwrap_or(0.0).max(again).max(1.0);
+    let timeouts = input.counter("tcp", "TCPTimeouts").unwrap_or(0.0);
+    let connections = f64::from(input.evidence.plan.load.connections()).max(1.0);
+    let timed_out = timeouts * TIMEOUT_S / (connections * input.seconds());
+    let carrier = carrier(input.evidence);
+    let of = |name: &str| carrier.and_then(|(_, counters)| counters.get(name).copied()).unwrap_or(0);
+    let is_large = is_tcp(input.evidence) && (again > RETRANSMITTED || timed_out >= TIMED_OUT);
+    is_large.then(|| Loss {
+        again,
+        timed_out,
+        dropped: of("received_dropped") + of("sent_dropped"),
+        interface: carrier.map(|(name, _)| name.to_owned()),
+    })
 }
 
 /// The fuller direction of every link whose speed is known, as a share of it; of those that carried the load.

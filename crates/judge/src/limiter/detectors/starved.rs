@@ -1,15 +1,13 @@
-//! A server that keeps the connections it serves, while others are never served.
+//! A server that keeps the connections it serves, while others are never served, and whose plateau nothing else explains.
 
-use super::{Change, Detection, Signal, figures};
+use super::{Detection, Signal, figures};
 use crate::facts::{per_iteration, starved};
 use crate::limiter::input::LimiterInput;
-use crate::limiter::laws;
 use crate::limiter::pools::pools;
-use model::Load;
 use model::human::{percent, time};
 
-/// With busier CPUs more workers would share what the served ones have.
-const CPUS_BUSY: f64 = 0.9;
+/// A curve that bends below this share of the connections that were served bends for something else.
+const BENDS_BEFORE: f64 = 0.75;
 
 pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
     if input.evidence.connections.fairness.is_none() {
@@ -21,29 +19,40 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
     };
     let mean = |n: u64| per_iteration(input.evidence, n);
     let served = mean(fairness.answered);
-    let cpus = input.server_cpus();
-    let busy = match cpus {
+    // Tomcat with 4 threads and 10 connections: the threads were full with 4 connections already.
+    if input.shape.pool.is_some_and(|fit| fit.knee < BENDS_BEFORE * served) {
+        return Detection::Clear;
+    }
+    let busy = match input.server_cpus() {
         Some(cpus) => format!(", with the CPUs {} busy", percent(cpus.busy)),
         None => String::new(),
     };
+    // As many workers as connections that were served; else it is a limit of connections, whoever serves them.
+    let pool = pools(input).into_iter().find(|pool| (pool.workers - served).abs() < 1.0);
+    let (resource, keeps) = match &pool {
+        Some(pool) => (
+            pool.resource(),
+            format!("each of the {} keeps one connection; give it more workers than connections", pool.resource()),
+        ),
+        None => (
+            "connections served".to_owned(),
+            "something lets no more connections in than these, or each of as many workers keeps one; look for a limit of \
+             connections or workers"
+                .to_owned(),
+        ),
+    };
     let says = format!(
-        "{served:.0} of {:.0} connections were served, {:.0} never (each waited at least {}){busy}: each of its workers \
-         keeps one connection; give it more workers than connections, limit keep-alive, or use --no-keepalive",
+        "{served:.0} of {:.0} connections were served, {:.0} never (each waited at least {}){busy}: {keeps}, limit \
+         keep-alive, or use --no-keepalive",
         mean(fairness.connections),
         mean(fairness.starved),
         time(fairness.starved_ns.unwrap_or(0) as f64)
     );
-    let pool = pools(input).into_iter().find(|pool| (pool.workers - served).abs() < 1.0);
-    let name = pool.as_ref().map_or_else(|| "workers".to_owned(), |pool| pool.resource());
-    let setting = pool.as_ref().and_then(|pool| pool.setting(&input.context.settings));
-    let has_room = cpus.is_none_or(|cpus| cpus.busy < CPUS_BUSY);
-    let is_closed = matches!(input.evidence.plan.load, Load::Closed { .. });
     Detection::hit(Signal {
         name: "starved",
-        resource: name.clone(),
+        resource,
         says,
         queue: true,
-        ceiling_per_s: laws::ceiling_per_s(input.clean_per_s, 1.0).filter(|_| is_closed),
         evidence: figures([
             ("connections", fairness.connections as f64),
             ("served", fairness.answered as f64),
@@ -51,7 +60,8 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
             ("starved_ns", fairness.starved_ns.unwrap_or(0) as f64),
             ("fairness_index", fairness.index().unwrap_or(0.0)),
         ]),
-        change: has_room.then(|| Change::twice(&name, served, setting)),
+        // Who is never served says nothing of how much could be.
+        hides_next: true,
         ..Signal::default()
     })
 }

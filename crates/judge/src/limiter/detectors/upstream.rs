@@ -4,6 +4,7 @@ use super::{Detection, Relief, Signal, WAITS, connections, figures};
 use crate::limiter::input::LimiterInput;
 use crate::limiter::laws;
 use crate::limiter::pools::{Pool, pools};
+use model::FULL_PIPE;
 use model::human::percent;
 
 /// As for the server itself: a thread that does nothing else, and a pool without a worker to spare.
@@ -17,10 +18,13 @@ pub(super) struct Culprit {
     pub(super) on: String,
     /// Share of the workers' occupied time that goes to it.
     pub(super) waiting: f64,
+    /// What they wait for, as the end of a sentence.
     how: String,
     share: f64,
     /// Time in which it works on a request; ns, none where that is not known.
     service_ns: Option<f64>,
+    /// Share of it that the responses use; none where that is not known.
+    used: Option<f64>,
 }
 
 pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
@@ -32,18 +36,14 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
     let Some((pool, culprit)) = found else { return Detection::Clear };
     Detection::hit(Signal {
         name: "upstream-limited",
-        says: format!(
-            "{} wait {} of their time on {}, {}",
-            pool.resource(),
-            percent(culprit.waiting.min(1.0)),
-            culprit.on,
-            culprit.how
-        ),
+        says: format!("{} wait {} of their time {}", pool.resource(), percent(culprit.waiting.min(1.0)), culprit.how),
         relief: Relief::of_server(&[&culprit.on], culprit.service_ns),
         resource: culprit.on,
         share: Some(culprit.share),
         queue: true,
-        ceiling_per_s: laws::ceiling_per_s(input.per_s, culprit.share.min(1.0)),
+        ceiling_per_s: culprit.used.and_then(|used| laws::ceiling_per_s(input.per_s, used.min(1.0))),
+        // Workers that wait at a pipe would do without that wait what nobody has seen.
+        hides_next: culprit.used.is_none(),
         evidence: figures([
             ("waiting_share", culprit.waiting),
             ("upstream_share", culprit.share),
@@ -56,7 +56,13 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
 /// The main wait of the workers of `pool`, if that dependency is at a limit itself.
 pub(super) fn culprit(pool: &Pool, input: &LimiterInput<'_>) -> Option<Culprit> {
     let (on, waiting) = pool.waits_for().filter(|(_, share)| *share >= WAITS)?;
-    let limit = |how: String, share: f64| Culprit { on: on.to_owned(), waiting, how, share, service_ns: None };
+    if let Some(reader) = on.strip_prefix(FULL_PIPE) {
+        return Some(of_pipe(reader, waiting));
+    }
+    let limit = |how: String, share: f64| {
+        let how = format!("on {on}, {how}");
+        Culprit { on: on.to_owned(), waiting, how, share, used: Some(share), service_ns: None }
+    };
     let is_it = |name: &str| name == on || name.starts_with(on) || on.starts_with(name);
     let own_pool = pools(input).into_iter().find(|other| is_it(&other.program) && other.program != pool.program);
     if let Some(other) = own_pool {
@@ -78,4 +84,15 @@ pub(super) fn culprit(pool: &Pool, input: &LimiterInput<'_>) -> Option<Culprit> 
     let how = format!("whose thread {} is {} busy", busiest.name, percent(share.min(1.0)));
     let service_ns = laws::ceiling_per_s(input.per_s, share.min(1.0)).map(|per_s| 1e9 / per_s);
     (share >= THREAD_BUSY).then(|| Culprit { service_ns, ..limit(how, share) })
+}
+
+/// A pipe that its reader does not empty in time: who writes into it waits only while it is full.
+fn of_pipe(reader: &str, waiting: f64) -> Culprit {
+    let (on, reads) = match reader.strip_prefix(" to ") {
+        Some(name) => (name.to_owned(), format!("that {name} empties too slowly")),
+        None => ("reader of a pipe".to_owned(), "that its reader empties too slowly".to_owned()),
+    };
+    let how =
+        format!("to write into a pipe {reads}: make that program faster, or write to a file (a log that is piped?)");
+    Culprit { on, waiting, how, share: waiting, used: None, service_ns: None }
 }

@@ -46,9 +46,13 @@ fn connections_that_are_never_served_are_starved() {
     let begins = "8 of 32 connections were served, 24 never (each waited at least 30.0 s), with the CPUs 20 % busy";
     assert!(limiter.says.starts_with(begins), "{}", limiter.says);
     assert_eq!(limiter.evidence["fairness_index"], 0.25);
-    assert_eq!(limiter.prediction.unwrap().change, "16 apache2 workers instead of 8");
+    assert_eq!(
+        (limiter.next, limiter.prediction),
+        (None, None),
+        "who is never served waits for a connection that ends"
+    );
     assert_ne!(starved(20, 0).name, "starved");
-    // The CPUs may be busy with those that are served: the others are what users see, and more workers would not help.
+    // The CPUs may be busy with those that are served: these are what limits the rate, and the rest is a finding (ER-05).
     let mut busy = run();
     seen(&mut busy).machine.as_mut().unwrap().busy_mean = 1.0;
     server(&mut busy).cpu_cores = 3.9;
@@ -62,8 +66,7 @@ fn connections_that_are_never_served_are_starved() {
         squares: 30_000 * 30_000 / 8,
     });
     busy.latency.response.p99_ns = 13_000_000;
-    let limiter = of(&busy);
-    assert_eq!((limiter.name.as_str(), limiter.prediction), ("starved", None), "{}", limiter.says);
+    assert_eq!(of(&busy).name, "cpu-limited");
     // SQLite's writers behind connections that are closed after each response: no worker keeps one.
     busy.plan.keepalive = false;
     assert_eq!(of(&busy).name, "cpu-limited");
@@ -307,12 +310,254 @@ fn an_accept_queue_that_was_never_full_is_no_limit() {
     };
     assert_eq!(overflown(None, 0.0).name, NOT_SATURATED);
     assert_eq!(overflown(Some(0), 0.0).name, NOT_SATURATED);
-    let between = overflown(Some(8), 0.0);
+    let between = overflown(Some(300), 0.0);
     assert_eq!(between.name, "accept-backlog-limited");
     assert!(
-        between.says.starts_with("the accept queue (511 places) dropped 8 connection attempts between samples"),
+        between.says.starts_with("the accept queue (511 places) dropped 300 connection attempts between samples"),
         "{}",
         between.says
     );
-    assert!(overflown(Some(8), 1.0).says.contains("was full and dropped 8"));
+    assert!(overflown(Some(300), 1.0).says.contains("was full and dropped 300"));
+    // Tomcat with maxConnections 12 and 16 connections: its four threads bound the rate, and two connections were kept out.
+    assert_eq!(overflown(Some(8), 1.0).name, NOT_SATURATED);
+}
+
+/// unicorn with 2 workers of 20 ms, a backlog of 4 and a connection for each request: 98/s from 2 connections on, 9 of 510
+/// attempts dropped at 32, and "accept-backlog-limited, high"; a backlog of 1,024 changed nothing.
+#[test]
+fn an_accept_queue_that_overflows_beyond_the_knee_does_not_limit() {
+    let sweep = |first: f64| {
+        let mut sweep = four_slots();
+        for point in &mut sweep.points {
+            point.evidence.latency.response.mean_ns = point.load / point.goodput_per_s * 1e9;
+            overflow(&mut point.evidence, if point.load >= first { 30 * point.load as u64 } else { 0 });
+        }
+        limiter_of_sweep(&sweep, &LimiterContext::default()).unwrap()
+    };
+    let beyond = sweep(6.0);
+    assert_eq!(beyond.name, "concurrency-limited (inferred)", "{beyond:#?}");
+    let below = sweep(4.0);
+    assert_eq!(below.name, "accept-backlog-limited", "{below:#?}");
+}
+
+/// A Go program, pinned, that was stopped and continued each 50 ms: "worker-pool-limited (high confidence): the only worker is
+/// occupied 100 % of the time", and two workers were to double it.
+#[test]
+fn a_server_that_something_stops_is_no_worker_that_is_occupied() {
+    let with = |share| {
+        let mut evidence = run();
+        server(&mut evidence).threads = vec![thread("gosrv", 1, 1.0 - share)];
+        seen(&mut evidence).pools = vec![crate::testing::stopped_pool(share)];
+        of(&evidence)
+    };
+    let limiter = with(0.48);
+    assert_eq!((limiter.name.as_str(), limiter.resource.as_str()), ("stopped", "gosrv"), "{limiter:#?}");
+    assert!(limiter.says.starts_with("something stops gosrv for 48 % of the time (it runs 52 %)"), "{}", limiter.says);
+    assert_eq!((limiter.next, limiter.prediction, limiter.ceiling_per_s), (None, None, None));
+    assert_eq!(with(0.02).name, "single-thread-limited", "someone looked once");
+    // One that rests on purpose serves nothing.
+    let mut resting = run();
+    seen(&mut resting).pools = vec![crate::testing::stopped_pool(1.0)];
+    assert_ne!(of(&resting).name, "stopped");
+}
+
+/// Tomcat with 4 threads of 10 ms and 10 connections let in: "starved (high confidence): each of its workers keeps one
+/// connection; 20 workers instead of 10: 780/s", and 388/s with as many connections.
+#[test]
+fn connections_that_are_never_served_do_not_explain_a_curve_that_bent_before() {
+    let sweep = |answered: u64| {
+        let mut sweep = four_slots();
+        for point in &mut sweep.points {
+            point.evidence.latency.response.mean_ns = point.load / point.goodput_per_s * 1e9;
+            let starved = (point.load as u64).saturating_sub(answered);
+            let connections = point.load as u64;
+            let answered = connections - starved;
+            let starved_ns = Some(30 * NS_PER_S);
+            point.evidence.connections.fairness =
+                Some(model::Fairness { connections, answered, starved, starved_ns, responses: 9, squares: 9 });
+        }
+        limiter_of_sweep(&sweep, &LimiterContext::default()).unwrap()
+    };
+    let bent = sweep(10);
+    assert_eq!(bent.name, "concurrency-limited (inferred)", "{bent:#?}");
+    let starved = sweep(4);
+    assert_eq!((starved.name.as_str(), starved.next, starved.prediction), ("starved", None, None), "{}", starved.says);
+    assert!(starved.says.contains("something lets no more connections in than these"), "{}", starved.says);
+}
+
+/// Sixteen clients of 10 ms each: what is said of a limit of requests at a time goes by what was seen.
+#[test]
+fn places_to_look_at_are_those_that_this_load_has_shown() {
+    let says = |mutate: &dyn Fn(&mut Evidence)| {
+        let mut sweep = four_slots();
+        for point in &mut sweep.points {
+            point.evidence.latency.response.mean_ns = point.load / point.goodput_per_s * 1e9;
+            server(&mut point.evidence).processes[0].name = "nginx".into();
+            server(&mut point.evidence).threads.clear();
+            mutate(&mut point.evidence);
+        }
+        let limiter = limiter_of_sweep(&sweep, &LimiterContext::default()).unwrap();
+        assert_eq!(limiter.name, "concurrency-limited (inferred)", "{limiter:#?}");
+        limiter.says
+    };
+    assert!(
+        says(&|_| {}).ends_with(
+            "look whether one of these is set: nginx: max_conns of an upstream server, limit_conn, keepalive"
+        )
+    );
+    // redis-server was 99.5 % busy, and nginx's max_conns was named.
+    let redis = says(&|evidence| {
+        let other = model::OtherObserved { name: "redis-server".into(), cpu_cores: 0.98 };
+        seen(evidence).others = Some(model::OthersObserved { cpu_cores: 0.98, processes: vec![other] });
+    });
+    assert!(redis.contains("look at redis-server first, which uses 0.98 CPUs, as much as one thread can"), "{redis}");
+    assert!(!redis.contains("max_conns"), "{redis}");
+    // A table was locked in MariaDB, and nginx's max_conns and php-fpm's children were named.
+    let database = says(&|evidence| {
+        seen(evidence).pools = vec![pool("php-fpm", 8.0, 0.9, 0.1, &[("mariadbd", 0.8)])];
+    });
+    assert!(database.contains("whose workers wait for mariadbd; look at locks in mariadbd (SHOW FULL"), "{database}");
+    assert!(!database.contains("max_conns") && !database.contains("max_children"), "{database}");
+    // Node looked up names: two of the four threads of libuv do.
+    let node = says(&|evidence| server(evidence).processes[0].name = "node".into());
+    assert!(node.contains("UV_THREADPOOL_SIZE"), "{node}");
+    let libuv = |occupancy| {
+        says(&move |evidence| {
+            server(evidence).processes[0].name = "node".into();
+            let of_libuv = PoolObserved { name: "node: libuv-worker".into(), ..pool("node", 4.0, occupancy, 0.0, &[]) };
+            seen(evidence).pools = vec![of_libuv];
+        })
+    };
+    assert!(libuv(0.5).contains("UV_THREADPOOL_SIZE"));
+    assert!(libuv(0.0).contains("maxSockets"), "{}", libuv(0.0));
+}
+
+/// php-fpm with one session for all connections: 48/s of 377/s, and no word of sessions.
+#[test]
+fn locks_of_php_sessions_are_told_as_such() {
+    let with = |program: &str, syscall: &str| {
+        let mut evidence = run();
+        let wait = model::WaitObserved {
+            thread: program.into(),
+            state: "S".into(),
+            syscall: syscall.into(),
+            on: "lock".into(),
+            share: 0.85,
+        };
+        seen(&mut evidence).pools =
+            vec![PoolObserved { waits: vec![wait], ..pool(program, 8.0, 1.0, 0.1, &[("lock", 0.85)]) }];
+        let limiter = of(&evidence);
+        assert_eq!(limiter.name, "contention-limited", "{limiter:#?}");
+        limiter.says
+    };
+    assert!(with("php-fpm8.2", "flock").contains("PHP's sessions"), "{}", with("php-fpm8.2", "flock"));
+    assert!(with("gunicorn", "flock").ends_with("the locks are those of files (flock)"));
+    assert!(!with("php-fpm8.2", "futex").contains("sessions"));
+}
+
+/// gunicorn with its access log on a pipe that was read at 20 kB/s: "look for --workers and --threads", and 438/s of two.
+#[test]
+fn a_pipe_that_is_read_too_slowly_is_the_limit_of_those_who_write() {
+    let with = |on: &str| {
+        let mut evidence = run();
+        seen(&mut evidence).pools = vec![pool("gunicorn", 4.0, 1.0, 0.05, &[(on, 0.93)])];
+        of(&evidence)
+    };
+    let limiter = with("full pipe to logger");
+    assert_eq!((limiter.name.as_str(), limiter.resource.as_str()), ("upstream-limited", "logger"), "{limiter:#?}");
+    let says = "gunicorn workers wait 93 % of their time to write into a pipe that logger empties too slowly";
+    assert!(limiter.says.starts_with(says), "{}", limiter.says);
+    assert_eq!((limiter.next, limiter.prediction, limiter.ceiling_per_s), (None, None, None));
+    assert_eq!(with("full pipe").resource, "reader of a pipe");
+    assert_eq!(with("pipe").name, "worker-pool-limited", "who reads from one waits for work of others");
+}
+
+/// Go with GOMAXPROCS=1 and a mutex: "one slot ... whose workers wait for sleep", with 1.00 CPUs at each load.
+#[test]
+fn threads_that_use_one_cpu_together_whatever_the_load_are_named() {
+    let with = |shares: &[f64]| {
+        let mut sweep = four_slots();
+        for point in &mut sweep.points {
+            point.evidence.latency.response.mean_ns = point.load / point.goodput_per_s * 1e9;
+            let threads =
+                (0..).zip(shares).map(|(n, busy)| ServerThreadObserved { pid: 1, ..thread("gosrv", 1 + n, *busy) });
+            let group = server(&mut point.evidence);
+            (group.threads, group.cpu_cores) = (threads.collect(), shares.iter().sum());
+        }
+        limiter_of_sweep(&sweep, &LimiterContext::default()).unwrap()
+    };
+    let limiter = with(&[0.4, 0.35, 0.24]);
+    assert_eq!((limiter.name.as_str(), limiter.resource.as_str()), ("single-thread-limited", "threads of gosrv"));
+    assert!(limiter.says.contains("Go: GOMAXPROCS") && limiter.prediction.is_none(), "{limiter:#?}");
+    assert!(limiter.confidence <= Confidence::Medium);
+    for others in [&[0.4, 0.3][..], &[0.6, 0.6], &[0.2, 0.01]] {
+        assert_eq!(with(others).name, "concurrency-limited (inferred)", "{others:?}");
+    }
+}
+
+/// HAProxy over a server of 2 ms and one of 20 ms: "4 slots of 10.4 ms; look for HAProxy maxconn", of which none was set.
+#[test]
+fn a_slow_backend_of_two_is_no_pool() {
+    let with = |slow_ms: fn(f64) -> f64| {
+        let mut sweep = four_slots();
+        for point in &mut sweep.points {
+            point.evidence.latency.response.mean_ns = point.load / point.goodput_per_s * 1e9;
+            point.evidence.service_bins.fill(0);
+            let slow = (slow_ms(point.load) * 1e6) as u64 / model::SERVICE_BIN_NS;
+            (point.evidence.service_bins[0], point.evidence.service_bins[slow as usize]) = (5_000, 5_000);
+        }
+        limiter_of_sweep(&sweep, &LimiterContext::default()).unwrap()
+    };
+    let queues = with(|load| 5.0 * load.max(4.0));
+    assert_eq!((queues.name.as_str(), queues.prediction.is_none()), ("slow-backend (inferred)", true), "{queues:#?}");
+    assert!(
+        queues.says.contains("50 % take about 162 ms (first 22.0 ms), and the others about 2.00 ms"),
+        "{}",
+        queues.says
+    );
+    assert_eq!(with(|_| 22.0).name, "concurrency-limited (inferred)", "both are as slow as they were");
+    assert_eq!(
+        with(|load| if load > 4.0 { 160.0 } else { 1.0 }).name,
+        "concurrency-limited (inferred)",
+        "one kind at first"
+    );
+}
+
+/// nginx with limit_req of 100/s and a long queue looks like one slot of 10 ms.
+#[test]
+fn a_goodput_that_is_the_same_round_number_at_each_load_is_a_rate() {
+    let with = |per_s: fn(f64) -> f64, pools: &[PoolObserved]| {
+        let mut sweep = clean_sweep(&[1.0, 2.0, 4.0, 8.0, 16.0].map(|load| (load, per_s(load))));
+        for point in &mut sweep.points {
+            point.evidence = Evidence { latency: point.evidence.latency.clone(), ..run() };
+            point.evidence.flow.good = (point.goodput_per_s * SECONDS) as u64;
+            point.evidence.outstanding.mean = point.load;
+            point.evidence.latency.response.mean_ns = point.load / point.goodput_per_s * 1e9;
+            seen(&mut point.evidence).pools = pools.to_vec();
+        }
+        limiter_of_sweep(&sweep, &LimiterContext::default()).unwrap()
+    };
+    let limiter = with(|load| 100.0 + 0.02 * load, &[]);
+    assert_eq!(limiter.name, "rate-limited (inferred)", "{limiter:#?}");
+    assert_eq!(limiter.prediction.unwrap().change, "a rate of 200/s instead of 100/s");
+    assert!(limiter.confidence <= Confidence::Medium);
+    assert_ne!(with(|load| 97.7 + 0.02 * load, &[]).name, "rate-limited (inferred)", "nobody sets such a rate");
+    assert_ne!(with(|load| 100.0 + 0.2 * load, &[]).name, "rate-limited (inferred)", "it changes with the load");
+    let occupied = [pool("app", 1.0, 0.9, 0.1, &[("sleep", 0.8)])];
+    assert_ne!(with(|_| 100.0, &occupied).name, "rate-limited (inferred)", "its worker is what takes the time");
+}
+
+/// 99 % of the responses were 502, as nginx had no local port left: "read the server's error log".
+#[test]
+fn wrong_responses_come_with_their_cause_where_it_was_seen() {
+    let mut evidence = run();
+    evidence.fail("contract.status", 15_000);
+    evidence.cohort.status.insert(429, 15_000);
+    assert!(of(&evidence).says.contains("a rate limiter of the server refused"), "{}", of(&evidence).says);
+    crate::testing::set_gauge(&mut evidence, "ports", "local_ports", 3_233);
+    crate::testing::set_gauge(&mut evidence, "sockstat", "tcp_time_wait", 3_237);
+    evidence.cohort.status = [(502, 15_000)].into();
+    let limiter = of(&evidence);
+    assert_eq!(limiter.name, NOT_A_SERVER_LIMIT);
+    assert!(limiter.says.ends_with("no local port left for connections to an upstream (NE-09)"), "{}", limiter.says);
 }

@@ -1,5 +1,6 @@
 //! `cargo xtask zoo`: real servers whose limiter is known, and how often plimsoll names it.
 
+mod causes;
 mod data;
 mod network;
 mod page;
@@ -88,7 +89,7 @@ pub struct Options {
 
 /// All set-ups, by what limits them.
 fn all() -> impl Iterator<Item = &'static SetUp> {
-    [proxies::ALL, runtimes::ALL, data::ALL, network::ALL].into_iter().flatten()
+    [proxies::ALL, runtimes::ALL, data::ALL, network::ALL, causes::ALL].into_iter().flatten()
 }
 
 /// Measures, prints the table, and fails on a wrong name with high confidence.

@@ -22,6 +22,42 @@ origin() {
     up 8081
 }
 
+# backend PORT TIME: a backend that answers /pool, 4 at a time of so long.
+backend() {
+    "$PLIMSOLL" target --die-with-parent --listen 127.0.0.1:"$1" --cpus 0 --pool 4 --pool-time "$2" >origin &
+    server=$!
+    up "$1"
+}
+
+# stopping PID: stops and continues a process every 50 ms, as long as this script lives.
+stopping() {
+    exec setpriv --pdeathsig KILL bash -c 'while kill -STOP "$0"; do sleep 0.05; kill -CONT "$0"; sleep 0.05; done' "$1"
+}
+
+# forked PROCESSES ANSWER READ [BACKLOG]: processes that share a listening socket and do ANSWER for each request, with the writing
+# end of a pipe, of which another process has the reading end and does READ.
+forked() {
+    python <<END
+import os, signal, socket, time
+end, pipe = os.pipe()
+if os.fork() == 0:
+    os.close(pipe)
+    $3
+    signal.pause()
+os.close(end)
+listener = socket.create_server(("127.0.0.1", 8080), backlog=${4:-1024})
+for _ in range($1 - 1):
+    if os.fork() == 0:
+        break
+while True:
+    client, _ = listener.accept()
+    client.recv(4096)
+    $2
+    client.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
+    client.close()
+END
+}
+
 # nginx HTTP [WORKERS] [EVENTS]: nginx with this inside of its http block.
 nginx() {
     mkdir -p nginx

@@ -11,7 +11,7 @@ pub(crate) const RULE: Rule = Rule {
     id: "ER-10",
     title: "uncompressed page measured",
     detects: "a page measured uncompressed that the server compresses for clients that take gzip, as every browser does",
-    threshold: "compressed for `Accept-Encoding: gzip` to less than 90 %: note (plimsoll default)",
+    threshold: "gzip for clients that take it makes the page smaller than 90 %: note (plimsoll default)",
     data: "one more request of the probe (GET, text of 1,400 bytes or more, no Accept-Encoding of its own)",
     check: Check::Run(check),
 };

@@ -349,13 +349,7 @@ impl Fleet {
     }
 
     /// One that should say hello is missing: the others may be, too.
-    fn miss(&mut self, agent: usize, until_ns: u64, now_ns: u64) {
-        let link = &self.links[agent];
-        if until_ns == u64::MAX && self.are_awaited() {
-            let s = OTHERS_NS / NS_PER_S;
-            let note = format!("agent {}: {}; the others are waited for, for {s} s at most", link.name, link.why);
-            self.events.push_back(FleetEvent::Note(note));
-        }
+    fn miss(&mut self, until_ns: u64, now_ns: u64) {
         self.phase = Phase::Greeting { until_ns: until_ns.min(now_ns.saturating_add(OTHERS_NS)) };
     }
 
@@ -390,7 +384,7 @@ impl Fleet {
         match (stage, self.phase) {
             // It was told, or its totals are known; the next load is told.
             (Stage::Lost, _) | (_, Phase::Failed | Phase::Idle) | (Stage::Ended, Phase::Running { .. }) => {}
-            (_, Phase::Greeting { until_ns }) => self.miss(agent, until_ns, now_ns),
+            (_, Phase::Greeting { until_ns }) => self.miss(until_ns, now_ns),
             (_, Phase::Running { start_ns, .. }) => {
                 let at_ns = now_ns.saturating_sub(start_ns);
                 link.loss = Some(AgentLoss { at_ns, why: why.clone() });

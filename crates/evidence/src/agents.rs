@@ -1,7 +1,8 @@
 //! Agents of a load, as they are told: some may be lost before all have said that they have started.
 
 use model::{
-    AGENTS_MAX, AgentLoss, AgentRecord, AgentShare, AgentStart, AgentWindow, Estimate, NS_PER_S, SourceId, Tick,
+    AGENTS_MAX, AgentLoss, AgentRecord, AgentShare, AgentStart, AgentWindow, Estimate, Evidence, NS_PER_S, SourceId,
+    Tick,
 };
 use stats::{mean, mean_of_series};
 use std::collections::BTreeMap;
@@ -29,6 +30,11 @@ pub(crate) fn lose(agents: &mut Vec<AgentRecord>, source: SourceId, name: &str, 
         let start = AgentStart { source, name: name.to_owned(), ..AgentStart::default() };
         agents.push(AgentRecord { lost: Some(loss), ..counted(&start) });
     }
+}
+
+/// True if agents on other machines generate the load: at an address of its own a machine is loaded by agents of its own.
+pub(crate) fn are_elsewhere(evidence: &Evidence) -> bool {
+    !evidence.agents.is_empty() && !evidence.plan.target.address.is_each_machines_own()
 }
 
 /// One of which nothing is counted yet.

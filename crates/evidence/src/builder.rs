@@ -91,11 +91,6 @@ pub fn throughput_per_s(evidence: &Evidence) -> f64 {
     per_second(completed, ns)
 }
 
-/// True if agents on other machines generate the load: at an address of its own a machine is loaded by agents of its own.
-fn is_loaded_from_elsewhere(evidence: &Evidence) -> bool {
-    !evidence.agents.is_empty() && !evidence.plan.target.address.is_each_machines_own()
-}
-
 /// The undisturbed time, where the numbers rest on it.
 fn clean(evidence: &Evidence) -> Option<&Disturbance> {
     evidence.disturbance.as_ref().filter(|disturbance| disturbance.basis == Basis::Clean)
@@ -324,7 +319,7 @@ impl EvidenceBuilder {
         evidence.outstanding = little::outstanding(&evidence, &self.in_flight, &self.histograms.service);
         // Over the whole window: CPU time that was used, and the responses it was used for.
         let responses_per_s = per_second(evidence.flow.completed, evidence.measured_ns);
-        let is_elsewhere = is_loaded_from_elsewhere(&evidence);
+        let is_elsewhere = agents::are_elsewhere(&evidence);
         for agent in &mut evidence.agents {
             let second_p50_ns = self.medians.of(agent.source);
             agent.window.iter_mut().for_each(|window| window.second_p50_ns = second_p50_ns);

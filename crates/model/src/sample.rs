@@ -74,7 +74,7 @@ impl Sample {
     /// The load generator; none in a sample of another machine than its own.
     #[must_use]
     pub fn load_generator(&self) -> Option<&GeneratorUse> {
-        self.generator.as_ref().filter(|_| self.source == SourceId::LOCAL)
+        self.generator.as_ref().filter(|_| self.source != SourceId::SERVER_HOST)
     }
 
     /// Puts all its instants on another clock.

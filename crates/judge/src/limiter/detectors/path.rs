@@ -4,8 +4,8 @@ use super::{Detection, Signal, figures};
 use crate::facts::bandwidth::path;
 use crate::facts::{OCCUPIED, Placement, placement};
 use crate::limiter::input::LimiterInput;
-use model::Evidence;
 use model::human::{percent, time};
+use model::{Evidence, PoolObserved};
 
 /// Whoever is busier than this may be what the others wait for.
 const IDLE: f64 = 0.5;
@@ -26,7 +26,7 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
     let (Some(alone_ns), None) = (alone_ns(evidence), path(evidence)) else { return Detection::Clear };
     let client = client_busy(evidence);
     let thread = input.groups().flat_map(|(_, group)| &group.threads).map(|it| input.wanted(it)).fold(0.0, f64::max);
-    let is_pool_full = input.observed_pools().any(|pool| pool.occupancy >= OCCUPIED);
+    let is_pool_full = input.observed_pools().any(|pool| at_work(pool) >= OCCUPIED);
     let loaded_ns = evidence.latency.service.p50_ns as f64;
     let waits = loaded_ns >= WAITS * alone_ns && loaded_ns - alone_ns >= WAIT_MIN_NS;
     let is_busy = cpus.busy >= IDLE || thread >= IDLE || client >= IDLE || is_pool_full;
@@ -55,6 +55,13 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
         is_inferred: true,
         ..Signal::default()
     })
+}
+
+/// Share of the time in which a worker of the pool was occupied by anything but the path: what waits for a client waits for that.
+fn at_work(pool: &PoolObserved) -> f64 {
+    let for_client: f64 =
+        pool.blocked.iter().filter(|(what, _)| what.starts_with("client")).map(|(_, share)| share).sum();
+    pool.occupancy - for_client
 }
 
 /// Shortest response before the load; none without a probe.
@@ -108,6 +115,18 @@ mod tests {
             "{}",
             signal.says
         );
+    }
+
+    #[test]
+    fn workers_that_wait_for_a_client_wait_for_the_path_and_other_full_pools_are_looked_at_first() {
+        let with_pool = |waits_for: &str| {
+            found(|e| {
+                let blocked = [(waits_for.to_owned(), 0.9)].into();
+                let pool = PoolObserved { occupancy: 1.0, blocked, ..PoolObserved::default() };
+                e.observed.iter_mut().for_each(|seen| seen.pools = vec![pool.clone()]);
+            })
+        };
+        assert!(with_pool("client load_generator").is_some() && with_pool("mariadbd").is_none());
     }
 
     #[test]

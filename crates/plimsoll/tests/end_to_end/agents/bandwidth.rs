@@ -39,7 +39,6 @@ fn a_link_that_the_load_fills_is_named_with_the_cpus_of_the_server_and_one_with_
         limit(network, "c", 10);
         decide_watched(|| {
             let from = filled(network);
-            may_be_filled(network);
             // Both clients at the same time have the same link, and this load does not fill it.
             let both = run(network, &clients).json();
             let bandwidth = &both["environment"]["bandwidth"];
@@ -69,22 +68,6 @@ fn filled(network: &Network) -> f64 {
     assert!(message.contains("that were probed before at") && message.contains("server CPU"), "{message}");
     is_the_same_again(&ended);
     from
-}
-
-/// The same load without a probe: everything on both machines rests, and nothing was said of the link between them.
-#[track_caller]
-fn may_be_filled(network: &Network) {
-    let load = ["run", "http://10.77.0.20/bytes/20k", "-c", "8", "-d", "2s", "--server-host", "ssh://t", "--json"];
-    let record = network.plimsoll("known", &load).run().json();
-    network.is_clean();
-    let limiter = &record["limiter"];
-    assert_eq!(
-        text(limiter, "resource"),
-        "path between the machines",
-        "{limiter:#}, {:#}",
-        record["observed"]["machine"]
-    );
-    assert!(text(limiter, "says").contains("--probe-bandwidth measures it"), "{limiter:#}");
 }
 
 /// The link was judged, and nothing is said of it.

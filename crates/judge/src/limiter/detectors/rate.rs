@@ -26,18 +26,18 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
         name: "rate-limited (inferred)",
         resource: "rate of requests".to_owned(),
         says: format!(
-            "goodput is {} at each load from the first on, within {}, with the CPUs {} busy and no worker occupied: something \
-             admits a constant rate (nginx: limit_req; HAProxy: stick tables; a quota of an API)",
+            "goodput is {} at each load from the first on, within {}, while the load uses {} of the CPUs and no worker is \
+             occupied: something admits a constant rate (nginx: limit_req; HAProxy: stick tables; a quota of an API)",
             rate(constant.rate_per_s),
             percent(constant.spread),
-            percent(cpus.busy)
+            percent(cpus.used)
         ),
         queue: true,
         ceiling_per_s: Some(set),
         evidence: figures([
             ("rate_per_s", constant.rate_per_s),
             ("spread_share", constant.spread),
-            ("cpus_busy_share", cpus.busy),
+            ("cpus_used_share", cpus.used),
         ]),
         change: Some(Change {
             words: format!("a rate of {} instead of {}", rate(2.0 * set), rate(set)),

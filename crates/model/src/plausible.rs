@@ -9,7 +9,7 @@ const WHOLE_MAX: u64 = 1 << 56;
 /// Largest of other numbers: counters of servers have up to 64 bits.
 const REAL_MAX: f64 = 1e20;
 /// Names of numbers that may have any 64 bits: hashes, seeds, limits that are none, and the instant before all others.
-const ANY: [&str; 6] = ["body_hash", "fds_limit", "max", "nofile", "oldest_ns", "seed"];
+const ANY: [&str; 7] = ["body_hash", "fds_limit", "max", "nofile", "oldest_ns", "seed", "usual_hash"];
 
 /// Data whose numbers a measurement can have made. Deserializing it checks them and keeps nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

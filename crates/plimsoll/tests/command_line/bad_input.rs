@@ -205,7 +205,7 @@ fn output_folder_that_cannot_be_written_is_named() {
         plimsoll(["run", &url, "-d", "1s", "-o", path]).run().fails(2, &["--output", path]);
         plimsoll(["sweep", &url, "-d", "1s", "-o", path]).run().fails(2, &["--output", path]);
     }
-    assert_eq!(target.seen().1, 4 * 3, "nothing but the probe has asked for anything");
+    assert_eq!(target.seen().1, 4 * 4, "nothing but the probe has asked for anything");
 }
 
 #[test]

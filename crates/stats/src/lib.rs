@@ -43,7 +43,7 @@ pub use median::{median, median_interval, strays};
 pub use paired::{geometric_mean, paired_ratio};
 pub use peak::{PEAK_SHARE, peak_index};
 pub use resample::LoadRepeats;
-pub use shape::{CurveShape, curve_shape, goodput_interval};
+pub use shape::{CurveShape, curve_shape, falls, goodput_interval};
 pub use stationarity::{Mser5, mser5};
 pub use sweep::{Next, Outcome, Sweep, SweepSettings};
 pub use unpaired::unpaired_ratio;

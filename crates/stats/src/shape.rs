@@ -61,6 +61,14 @@ pub fn curve_shape(loads: &[LoadRepeats], over_rate: bool) -> CurveShape {
     CurveShape { retrograde, ..shape }
 }
 
+/// True if goodput falls past its peak by more than chance, down to the highest load.
+#[must_use]
+pub fn falls(loads: &[LoadRepeats]) -> bool {
+    let mut loads = loads.to_vec();
+    loads.sort_by(|a, b| a.load.total_cmp(&b.load));
+    retrograde(&loads).is_some()
+}
+
 /// 95 % interval of the goodput at a load as shares of it, as repeats there and at all higher loads vary. None without
 /// enough repeats.
 #[must_use]

@@ -14,6 +14,8 @@ const WAITS: f64 = 0.5;
 const CPUS_ROOM: f64 = 0.7;
 /// Pools that are hardly in use wait for locks as they wait for anything.
 const OCCUPIED: f64 = 0.5;
+/// Unless more load gains nothing: then so many occupied workers are enough, however many others have nothing to do.
+const OCCUPIED_WORKERS: f64 = 1.5;
 
 pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
     let pools = pools(input);
@@ -21,7 +23,7 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
         return Detection::Unchecked("wait states of the workers not monitored");
     }
     let cpus_busy = input.server_cpus().map_or(0.0, |cpus| cpus.used);
-    let held = pools.iter().filter(|pool| pool.occupancy >= OCCUPIED && cpus_busy < CPUS_ROOM).find_map(|pool| {
+    let held = pools.iter().filter(|pool| is_used(pool, input) && cpus_busy < CPUS_ROOM).find_map(|pool| {
         let share = pool.blocked.get(LOCK)? / pool.occupancy;
         (share >= WAITS).then_some((pool, share))
     });
@@ -42,6 +44,12 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
         relief: relief(pool),
         ..Signal::default()
     })
+}
+
+/// True if a pool has requests that could wait for each other.
+fn is_used(pool: &Pool, input: &LimiterInput<'_>) -> bool {
+    let is_saturated = input.shape.flat == Some(true);
+    pool.occupancy >= OCCUPIED || is_saturated && pool.workers * pool.occupancy >= OCCUPIED_WORKERS
 }
 
 /// Whoever has the lock works: all of the waiting for it would end. How long those who wait for this pool would still do so is

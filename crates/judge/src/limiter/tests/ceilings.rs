@@ -33,6 +33,24 @@ fn waiting_for_a_lock_is_not_in_the_ceiling_of_those_who_wait() {
     assert!((ceiling_per_s / 377.0 - 1.0).abs() < 0.1, "{ceiling_per_s}");
 }
 
+/// The sweep ended at four connections, as goodput was flat from one on: half of the children had nothing to do, and it was "1 slot
+/// behind php-fpm, whose workers wait for lock".
+#[test]
+fn workers_that_wait_for_each_other_are_seen_however_many_others_rest() {
+    let at_four = |lock: f64| {
+        bent_at(1.0, 48.2, |evidence| {
+            let waits = [("lock", lock), ("sleep", 0.48 - lock)];
+            server(evidence).threads.clear();
+            count(evidence, "nic/eth0", "sent_bytes", 0);
+            seen(evidence).pools = vec![pool("php-fpm", 8.0, 0.49, 0.01, &waits)];
+        })
+    };
+    let limiter = at_four(0.36);
+    assert_eq!(limiter.name, "contention-limited", "{limiter:#?}");
+    assert!((limiter.next.unwrap().ceiling_per_s / 377.0 - 1.0).abs() < 0.1);
+    assert_ne!(at_four(0.1).name, "contention-limited");
+}
+
 /// "2 redis-server instead of 1: 200/s expected; next limiter: php-fpm workers at 200/s", and two did 385/s.
 #[test]
 fn waiting_for_a_companion_is_not_in_the_ceiling_of_those_who_wait() {

@@ -9,7 +9,7 @@ pub(crate) const RULE: Rule = Rule {
     id: "ST-06",
     title: "few iterations",
     detects: "too few measurements for a confidence interval",
-    threshold: "< 6 iterations: note, no interval over them (t intervals are too wide)",
+    threshold: "< 6 iterations: note, no interval over those of one load (t intervals are too wide)",
     data: "iterations",
     check: Check::Both { run: check, sweep: check_sweep },
 };
@@ -29,7 +29,7 @@ fn check_sweep(sweep: &SweepEvidence) -> Outcome {
         return Outcome::Pass;
     }
     let n = plural(fewest as u64, "iteration");
-    fired(fewest as u64, format!("{n} of each load: too few for a confidence interval"))
+    fired(fewest as u64, format!("{n} of each load: too few for a confidence interval of each"))
 }
 
 fn fired(n: u64, message: String) -> Outcome {

@@ -86,4 +86,26 @@ db = None' 'global db
     db.cursor().execute(\"SELECT pg_sleep(0.01)\")'
             gunicorn -w 16; look / --no-keepalive --observe postgres --observe pgbouncer",
     },
+    SetUp {
+        name: "php-session",
+        needs: &["nginx", "php-fpm8.2"],
+        server: "php-fpm with 8 children that sleep for 20 ms with one session, which PHP locks; then with a session each",
+        truth: &["contention-limited"],
+        known_by: "one at a time of 20 ms is 50/s, and 8 at a time are 400/s",
+        script: "php 8 'session_save_path(sys_get_temp_dir());
+            session_id(SLOTS == 4 ? \"zoo\" : \"zoo\" . bin2hex(random_bytes(8))); session_start(); usleep(20000); echo 1;'",
+    },
+    SetUp {
+        name: "php-redis-script",
+        needs: &["nginx", "php-fpm8.2", "redis-server"],
+        server: "php-fpm with 8 children that ask Redis for a script of some milliseconds; then two of Redis",
+        truth: &["single-thread-limited", "upstream-limited"],
+        known_by: "Redis runs one script at a time, on its one thread; it has CPU 1, and the second has CPU 0",
+        script: "for port in $(seq 6379 $((6378 + SLOTS / 4))); do
+                setpriv --pdeathsig KILL taskset -c $((6380 - port)) redis-server --port $port --save '' >>log 2>&1 & server=$!
+                up $port
+            done
+            php 8 '$s = fsockopen(\"127.0.0.1\", 6378 + rand(1, SLOTS / 4)); fwrite($s, \"EVAL \\\"local n = 0; for i = 1, 400000 do n = n + i end; return n\\\" 0\\r\\n\");
+                fgets($s); fclose($s); echo 1;' --observe redis-server",
+    },
 ];

@@ -23,7 +23,8 @@ const SCRIPT_S: f64 = 20.0;
 const HIGH: f64 = 0.95;
 const MEDIUM: f64 = 0.8;
 const PREDICTED: f64 = 0.2;
-/// Requests at a time in the scripts that have `SLOTS` in them, and twice as many to try what was predicted.
+/// Requests at a time in the scripts that have `SLOTS` in them, and twice as many to try what was predicted. Where something else
+/// is changed than a number of four, the script says what by the second.
 const SLOTS: [&str; 2] = ["4", "8"];
 
 /// A server with a known limiter.
@@ -177,9 +178,12 @@ impl Answer {
         self.limiter.as_ref().filter(|limiter| names_a_limit(limiter)).map(|limiter| limiter.confidence)
     }
 
-    /// Goodput that it predicts of a change; responses per second.
+    /// Goodput that it predicts of a change, or, where it knows of none, the most that it says is possible without the limit;
+    /// responses per second.
     fn predicted_per_s(&self) -> Option<f64> {
-        Some(self.limiter.as_ref()?.prediction.as_ref()?.expected_per_s)
+        let limiter = self.limiter.as_ref().filter(|limiter| names_a_limit(limiter))?;
+        let change = limiter.prediction.as_ref().map(|prediction| prediction.expected_per_s);
+        change.or_else(|| limiter.next.as_ref().map(|next| next.ceiling_per_s))
     }
 
     /// Measured over predicted, less one.

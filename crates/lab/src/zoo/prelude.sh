@@ -248,12 +248,12 @@ END
     up 8080
 }
 
-# php CHILDREN PHP: php-fpm behind nginx, that many children.
+# php CHILDREN PHP FLAGS: php-fpm behind nginx, that many children.
 php() {
     mkdir -p www
     echo "<?php $2" >www/index.php
     chmod -R a+rX .
-    measure sweep --serve "php-fpm children=$1 root=$PWD/www" $WINDOW -t 1 --from 1 --to 32 --points 6
+    measure sweep --serve "php-fpm children=$1 root=$PWD/www" $WINDOW -t 1 --from 1 --to 32 --points 6 "${@:3}"
 }
 
 # How long each load lasts.

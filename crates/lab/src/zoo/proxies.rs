@@ -155,4 +155,27 @@ pub(super) static ALL: &[SetUp] = &[
         known_by: "4 workers of 5 ms are 800/s; they are arithmetic, and no thread of it waits",
         script: "target --pool SLOTS --pool-time 5ms; look /pool",
     },
+    SetUp {
+        name: "nginx-gzip",
+        needs: &["nginx"],
+        server: "nginx with one worker on both CPUs that compresses 100 kB; then with two",
+        truth: &["single-thread-limited", "worker-pool-limited"],
+        known_by: "one worker is one thread, which does nothing but compress",
+        script: "mkdir -p www; head -c 75000 /dev/urandom | base64 >www/page.txt; chmod -R a+rX .
+            CPUS=0,1 nginx \"server { listen 127.0.0.1:8080; root $PWD/www; gzip on; gzip_comp_level 9; gzip_types text/plain; }\" \
+                $((SLOTS / 4))
+            look /page.txt --header 'Accept-Encoding: gzip'",
+    },
+    SetUp {
+        name: "nginx-of-itself",
+        needs: &["nginx"],
+        server: "nginx with one worker on both CPUs that proxies to itself; then with two",
+        truth: &["single-thread-limited", "worker-pool-limited"],
+        known_by: "one worker is one thread, which handles each request twice",
+        script: "CPUS=0,1 nginx \"
+                upstream self { server 127.0.0.1:8080; keepalive 64; }
+                server { listen 127.0.0.1:8080; location / { proxy_pass http://self/back; proxy_http_version 1.1;
+                    proxy_set_header Connection ''; } location /back { return 200 'ok'; } }\" $((SLOTS / 4))
+            look /",
+    },
 ];

@@ -24,6 +24,15 @@ pub(super) static ALL: &[SetUp] = &[
         script: "wsgi '' 'time.sleep(0.02)'; gunicorn -w 1 -k gthread --threads SLOTS; look /",
     },
     SetUp {
+        name: "gunicorn-gthread-hash",
+        needs: &["gunicorn"],
+        server: "gunicorn with one worker of 8 threads that hash, which needs no lock, on one CPU; then on two",
+        truth: &["cpu-limited"],
+        known_by: "hashing releases CPython's lock, and `taskset` gives it one CPU",
+        script: "wsgi '' 'hashlib.pbkdf2_hmac(\"sha256\", b\"a\", b\"b\", 4000)'
+            CPUS=0-$((SLOTS / 4 - 1)) gunicorn -w 1 -k gthread --threads 8; look /",
+    },
+    SetUp {
         name: "gunicorn-gthread-lock",
         needs: &["gunicorn"],
         server: "gunicorn with one worker of 8 threads that compute, on all CPUs",
@@ -168,6 +177,36 @@ func main() {
     }))
 }
 END
+            look /",
+    },
+    SetUp {
+        name: "go-one-thread-mutex",
+        needs: &["go"],
+        server: "Go with GOMAXPROCS=1 on both CPUs, whose handlers compute with a mutex held; then two such processes",
+        truth: &["single-thread-limited"],
+        known_by: "one thread runs at a time with the mutex or without it",
+        script: "golang <<'END'
+package main
+import (\"context\"; \"net\"; \"net/http\"; \"runtime\"; \"sync\"; \"syscall\")
+func main() {
+    runtime.GOMAXPROCS(1)
+    var lock sync.Mutex
+    share := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
+        return c.Control(func(fd uintptr) { syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, 15, 1) })
+    }}
+    listener, err := share.Listen(context.Background(), \"tcp\", \"127.0.0.1:8080\")
+    if err != nil { panic(err) }
+    http.Serve(listener, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+        lock.Lock()
+        for i, n := 0, 0; i < 3000000; i++ { n += i }
+        lock.Unlock()
+        w.Write([]byte(\"ok\"))
+    }))
+}
+END
+            kill $server; wait $server || true
+            for _ in $(seq $((SLOTS / 4))); do CPUS=0,1 in_background ./app; done
+            up 8080
             look /",
     },
     SetUp {

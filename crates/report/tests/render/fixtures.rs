@@ -1,14 +1,17 @@
 //! Fixed records: what the golden files are rendered from.
 
+mod environment;
+
 use crate::series::series;
+use environment::environment;
 use model::{
-    Arrivals, Body, Capacity, Change, CheckRow, CheckState, Cohort, Confidence, Confirmation, ConfirmationOutcome,
-    Connections, Contract, CpuShares, CurveModel, Environment, Estimate, Evidence, FORMAT_SWEEP, Fetch, Finding,
-    FindingState, Fingerprint, Flow, GaugeObserved, GeneratorObserved, Knee, Latencies, LatencySummary, Limiter, Load,
-    MachineObserved, ModelAicc, NS_PER_S, NextLimiter, Observed, ObservedSecond, OtherObserved, OthersObserved,
-    Outstanding, Plan, PoolFit, Prediction, Probe, ProcessObserved, Request, RestsOn, Retrograde, RunRecord,
-    SamplerObserved, Second, ServerObserved, ServerThreadObserved, SizeBand, SocketsObserved, Stop, SweepRecord,
-    SweepsRecord, Target, ThreadObserved, ThreadUse, Utilisation, Verdict, VerdictState, Warmup,
+    Arrivals, Body, Capacity, Cohort, Confidence, Confirmation, ConfirmationOutcome, Connections, Contract, CpuShares,
+    CurveModel, Estimate, Evidence, FORMAT_SWEEP, Fetch, Finding, FindingState, Flow, GaugeObserved, GeneratorObserved,
+    Knee, Latencies, LatencySummary, Limiter, Load, MachineObserved, ModelAicc, NS_PER_S, NextLimiter, Observed,
+    ObservedSecond, OtherObserved, OthersObserved, Outstanding, Plan, PoolFit, Prediction, Probe, ProcessObserved,
+    Request, RestsOn, Retrograde, RunRecord, SamplerObserved, Second, ServerObserved, ServerThreadObserved, SizeBand,
+    SocketsObserved, Stop, SweepRecord, SweepsRecord, Target, ThreadObserved, ThreadUse, Utilisation, Verdict,
+    VerdictState, Warmup,
 };
 use report::record::{peak, point_summary, run_record, sweeps_record};
 use std::collections::BTreeMap;
@@ -569,34 +572,5 @@ fn plan() -> Plan {
         threads: 2,
         seed: 1,
         ..Plan::new(target, load, stop)
-    }
-}
-
-fn environment() -> Environment {
-    Environment {
-        plimsoll: "0.1.0".to_owned(),
-        kernel: "Linux 6.12.0 x86_64".to_owned(),
-        host: "bench".to_owned(),
-        cpu_model: "Example CPU".to_owned(),
-        cpus: 4,
-        nofile: 1_024,
-        command: vec!["plimsoll".to_owned(), "run".to_owned(), URL.to_owned()],
-        served: None,
-        fingerprint: Some(Fingerprint {
-            facts: [("cpu".to_owned(), [("cores".to_owned(), "2".to_owned()), ("smt".into(), "on".into())].into())]
-                .into(),
-            unavailable: [("iommu".to_owned(), "no IOMMU is in use".to_owned())].into(),
-        }),
-        server_host: None,
-        bandwidth: None,
-        changes: Some(vec![Change { section: "sysctl".to_owned(), ..Change::default() }]),
-        check: vec![CheckRow {
-            rule: "NE-01".to_owned(),
-            what: "somaxconn".to_owned(),
-            state: CheckState::Warning,
-            found: String::new(),
-            remedy: None,
-            figures: [].into(),
-        }],
     }
 }

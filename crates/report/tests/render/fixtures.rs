@@ -1,5 +1,6 @@
 //! Fixed records: what the golden files are rendered from.
 
+#[path = "fixtures/environment.rs"]
 mod environment;
 
 use crate::series::series;

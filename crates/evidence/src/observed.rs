@@ -77,6 +77,8 @@ struct OthersSum {
     wall_ns: u64,
     /// CPU time by name.
     cpu_ns: BTreeMap<String, u64>,
+    /// The same of those that may work for the server.
+    undecided_ns: BTreeMap<String, u64>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -327,7 +329,8 @@ impl Accounts {
             // What was used before the window is left out with all that was in that sample.
             Some(others) if others.from_ns != from_ns => {}
             Some(others) => {
-                let others_ns: u64 = others.processes.iter().map(|process| process.cpu_ns).sum();
+                let all = others.processes.iter().chain(&others.undecided);
+                let others_ns: u64 = all.map(|process| process.cpu_ns).sum();
                 self.processes_ns += processes_ns + others_ns;
                 self.busy_ns += busy_ns;
             }
@@ -342,27 +345,36 @@ impl Accounts {
 impl OthersSum {
     fn add(&mut self, others: &OthersUse, to_ns: u64) {
         self.wall_ns += to_ns.saturating_sub(others.from_ns);
-        for process in &others.processes {
-            *self.cpu_ns.entry(process.name.clone()).or_default() += process.cpu_ns;
+        for (sum, processes) in [(&mut self.cpu_ns, &others.processes), (&mut self.undecided_ns, &others.undecided)] {
+            for process in processes {
+                *sum.entry(process.name.clone()).or_default() += process.cpu_ns;
+            }
         }
     }
 
     fn merge(&mut self, other: &Self) {
         self.wall_ns += other.wall_ns;
-        for (name, cpu_ns) in &other.cpu_ns {
-            *self.cpu_ns.entry(name.clone()).or_default() += cpu_ns;
+        for (sum, more) in [(&mut self.cpu_ns, &other.cpu_ns), (&mut self.undecided_ns, &other.undecided_ns)] {
+            for (name, cpu_ns) in more {
+                *sum.entry(name.clone()).or_default() += cpu_ns;
+            }
         }
     }
 
     fn observed(&self) -> OthersObserved {
-        let named = self
-            .cpu_ns
-            .iter()
-            .map(|(name, ns)| OtherObserved { name: name.clone(), cpu_cores: ratio(*ns, self.wall_ns) });
-        let mut processes: Vec<_> = named.collect();
-        processes.sort_by(|a, b| b.cpu_cores.total_cmp(&a.cpu_cores));
-        processes.truncate(OTHERS_NAMED_MAX);
-        OthersObserved { cpu_cores: ratio(self.cpu_ns.values().sum(), self.wall_ns), processes }
+        let named = |sum: &BTreeMap<String, u64>| {
+            let named =
+                |(name, ns): (&String, &u64)| OtherObserved { name: name.clone(), cpu_cores: ratio(*ns, self.wall_ns) };
+            let mut processes: Vec<_> = sum.iter().map(named).collect();
+            processes.sort_by(|a, b| b.cpu_cores.total_cmp(&a.cpu_cores));
+            processes.truncate(OTHERS_NAMED_MAX);
+            processes
+        };
+        OthersObserved {
+            cpu_cores: ratio(self.cpu_ns.values().sum(), self.wall_ns),
+            processes: named(&self.cpu_ns),
+            undecided: named(&self.undecided_ns),
+        }
     }
 }
 

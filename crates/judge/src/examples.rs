@@ -253,7 +253,7 @@ static FAULTS: &[(&str, Fault)] = &[
         Closed(|e| {
             let Some(observed) = &mut e.observed else { return };
             let processes = vec![OtherObserved { name: "stress-ng".to_owned(), cpu_cores: 0.6 }];
-            observed.others = Some(OthersObserved { cpu_cores: 0.61, processes });
+            observed.others = Some(OthersObserved { cpu_cores: 0.61, processes, undecided: Vec::new() });
             observed.machine.iter_mut().for_each(|machine| machine.busy_mean = 0.98);
             observed.server.iter_mut().for_each(|server| server.cpus.clear());
         }),

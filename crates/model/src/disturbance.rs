@@ -31,6 +31,8 @@ pub enum Cause {
     ServerSteal,
     /// Programs that are neither server, companion nor load generator, on the CPUs of either.
     OtherPrograms,
+    /// A thread of the server was ready and had no CPU, while such programs used the CPUs that it may use.
+    ServerWait,
     /// A load thread was ready and had no CPU, although the server has others.
     ClientWait,
     /// The quota of the client's control group was used up.
@@ -43,10 +45,11 @@ pub enum Cause {
 
 impl Cause {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::ClientSteal,
         Self::ServerSteal,
         Self::OtherPrograms,
+        Self::ServerWait,
         Self::ClientWait,
         Self::ClientThrottled,
         Self::ClientStopped,
@@ -62,7 +65,9 @@ impl Cause {
         match self {
             Self::ClientSteal | Self::ServerSteal => SLICE_NS / 5,
             Self::OtherPrograms => SLICE_NS * 3 / 10,
-            Self::ClientWait | Self::ClientThrottled | Self::ClientStopped | Self::ServerQuota => SLICE_NS / 10,
+            Self::ServerWait | Self::ClientWait | Self::ClientThrottled | Self::ClientStopped | Self::ServerQuota => {
+                SLICE_NS / 10
+            }
         }
     }
 
@@ -73,6 +78,7 @@ impl Cause {
             Self::ClientSteal => "steal on the client's CPUs",
             Self::ServerSteal => "steal on the server's CPUs",
             Self::OtherPrograms => "other programs",
+            Self::ServerWait => "the server waiting for a CPU that other programs had",
             Self::ClientWait => "a load thread waiting for a CPU",
             Self::ClientThrottled => "the client's CPU quota",
             Self::ClientStopped => "a pause of the load generator",
@@ -83,36 +89,8 @@ impl Cause {
     /// What the kernel shows only in coarse steps is too noisy to be told below its threshold.
     #[must_use]
     pub const fn is_estimate(self) -> bool {
-        matches!(self, Self::OtherPrograms)
+        matches!(self, Self::OtherPrograms | Self::ServerWait)
     }
-}
-
-/// Begins of the names of programs that often work behind a web server: their CPU time may be work for the load.
-const BEHIND_SERVERS: [&str; 18] = [
-    "php-fpm",
-    "mariadbd",
-    "mysqld",
-    "postgres",
-    "redis-server",
-    "valkey-server",
-    "memcached",
-    "mongod",
-    "node",
-    "java",
-    "python",
-    "ruby",
-    "gunicorn",
-    "uwsgi",
-    "puma",
-    "dotnet",
-    "beam.smp",
-    "apache2",
-];
-
-/// True if a process of this name often works behind a web server: then it may be part of what is measured.
-#[must_use]
-pub fn works_behind_servers(name: &str) -> bool {
-    BEHIND_SERVERS.iter().any(|begin| name.starts_with(begin))
 }
 
 /// Time taken in one slice, by cause; ns of the CPU that lost most.

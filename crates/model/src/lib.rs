@@ -71,7 +71,7 @@ pub use compare::{
 pub use counts::{Cohort, Fairness, Flow, MIX_TOLD_APART_MAX, MixCount};
 pub use disturbance::{
     Basis, Cause, DISTURBANCE_RULES, Disturbance, SLICE_NS, STRETCHES_MAX, SliceAccount, SliceFlow, Stretch,
-    WholeWindow, slice_of, works_behind_servers,
+    WholeWindow, slice_of,
 };
 pub use duet::{Duet, DuetSet, OTHER_VARIANT, PositionRecord, load_threads};
 pub use effect::{Call, Direction, Effect, EffectMethod, Floor, Precision};

@@ -183,6 +183,10 @@ pub struct OthersObserved {
     pub cpu_cores: f64,
     /// Those with the most CPU time, by name.
     pub processes: Vec<OtherObserved>,
+    /// Processes of which this user cannot see whether they work for the server, by name, those with the most CPU time first:
+    /// neither in `cpu_cores` nor in `processes`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub undecided: Vec<OtherObserved>,
 }
 
 /// Other processes of one name.

@@ -256,6 +256,9 @@ pub struct OthersUse {
     pub from_ns: u64,
     /// Those that used CPU time, by name.
     pub processes: Vec<ProcessUse>,
+    /// Those of which this user cannot see whether they work for the server, by name: none of `processes`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub undecided: Vec<ProcessUse>,
 }
 
 /// Figures by part of the kernel, such as `tcp` or `nic/eth0`, and by name.

@@ -26,6 +26,7 @@ pub fn select(wanted: &ProcessSelector) -> Result<BTreeSet<u32>, SelectError> {
         ProcessSelector::Name(name) => one_tree(name, &met, &present)?,
         ProcessSelector::Process(_)
         | ProcessSelector::Part { .. }
+        | ProcessSelector::Connected { .. }
         | ProcessSelector::Under { .. }
         | ProcessSelector::Port(_)
         | ProcessSelector::Behind(_)

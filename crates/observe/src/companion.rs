@@ -25,6 +25,8 @@ pub(crate) struct Companion {
     /// Of one that is known by where it listens.
     endpoint: Option<Door>,
     group: Group,
+    /// Of one that was found by its sockets: its processes, without their descendants.
+    roots: BTreeSet<i32>,
 }
 
 /// Where it listens.
@@ -44,7 +46,23 @@ impl Companion {
             ProcessSelector::Behind(address) => Some(Listener::new(address.clone(), true)),
             _ => None,
         };
-        Self { wanted, endpoint: listener.map(Door::new), group: Group::default() }
+        Self { wanted, endpoint: listener.map(Door::new), group: Group::default(), roots: BTreeSet::new() }
+    }
+
+    /// One that nobody has asked for: processes behind the server, to be named by [`connect`](Self::connect). The descendants of
+    /// those of them that stand `alone` do not belong to it.
+    pub(crate) fn connected(label: String, alone: BTreeSet<i32>) -> Self {
+        Self { group: Group::standing_alone(alone), ..Self::new(ProcessSelector::Connected { label }) }
+    }
+
+    /// From now on these processes belong to it too.
+    pub(crate) fn connect(&mut self, pid: i32) {
+        self.roots.insert(pid);
+    }
+
+    /// True if nobody has asked for it.
+    pub(crate) const fn is_connected(&self) -> bool {
+        matches!(self.wanted, ProcessSelector::Connected { .. })
     }
 
     pub(crate) fn label(&self) -> String {
@@ -78,7 +96,9 @@ impl Companion {
     ) -> Result<Option<ServerUse>, SelectError> {
         match (self.find(present, taken), self.group.is_empty(), &self.wanted) {
             (_, false, _) => Ok(Some(self.group.sample(present, now_ns))),
-            (Err(SelectError::OfServer), true, ProcessSelector::Part { .. }) => Ok(None),
+            (Err(SelectError::OfServer), true, ProcessSelector::Part { .. } | ProcessSelector::Connected { .. }) => {
+                Ok(None)
+            }
             (found, true, _) => found.map(|()| None),
         }
     }
@@ -123,6 +143,7 @@ impl Companion {
             ProcessSelector::Process(pid) | ProcessSelector::Part { pid, .. } => {
                 all(&|seen| seen.pid == *pid, SelectError::Gone(*pid))
             }
+            ProcessSelector::Connected { .. } => all(&|seen| self.roots.contains(&seen.pid), SelectError::Ended),
             ProcessSelector::Name(name) => all(&|seen| is_named(seen, name), SelectError::NoName(name.clone())),
             ProcessSelector::Under { name, parent } => {
                 let unmet = SelectError::NotUnder { name: name.clone(), parent: parent.to_string() };

@@ -29,6 +29,8 @@ pub(crate) struct Seen {
     pub(crate) rss_bytes: u64,
     pub(crate) vms_bytes: u64,
     pub(crate) threads: u64,
+    /// The CPU that it ran on last.
+    pub(crate) cpu: u32,
     /// What it held when it was asked last.
     pub(crate) held: Option<Held>,
 }

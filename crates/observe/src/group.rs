@@ -13,9 +13,16 @@ pub(crate) struct Group {
     cpu_accounting: CpuAccounting,
     threads: Threads,
     resource_usage: ResourceUsage,
+    /// Processes whose descendants do not belong to the group because they do.
+    alone: BTreeSet<i32>,
 }
 
 impl Group {
+    /// A group to which the descendants of these processes belong only if they are found by themselves.
+    pub(crate) fn standing_alone(alone: BTreeSet<i32>) -> Self {
+        Self { alone, ..Self::default() }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.cpu_accounting.is_empty()
     }
@@ -34,7 +41,8 @@ impl Group {
         let mut others: Vec<&Seen> =
             present.all.values().filter(|seen| !self.has(seen.pid) && !taken.contains(&seen.pid)).collect();
         loop {
-            let is_joining = |seen: &Seen| joining.contains(&seen.pid) || self.has(seen.ppid);
+            let has_parent = |seen: &Seen| self.has(seen.ppid) && !self.alone.contains(&seen.ppid);
+            let is_joining = |seen: &Seen| joining.contains(&seen.pid) || has_parent(seen);
             let (join, stay): (Vec<&Seen>, Vec<&Seen>) = others.into_iter().partition(|seen| is_joining(seen));
             if join.is_empty() {
                 return;
@@ -80,5 +88,13 @@ mod tests {
         assert_eq!(group.pids(), [2, 3, 4]);
         group.adopt(Vec::new(), &present(&[(8, 4), (9, 5)]), &BTreeSet::new());
         assert!(group.has(8) && !group.has(9));
+    }
+
+    /// A test starts its backend in itself, the server, and plimsoll: the hog that it starts is no backend.
+    #[test]
+    fn the_children_of_who_started_all_of_it_do_not_join() {
+        let mut group = Group::standing_alone([2].into());
+        group.adopt(vec![2, 5], &present(&[(2, 1), (3, 2), (5, 1), (6, 5)]), &BTreeSet::new());
+        assert_eq!(group.pids(), [2, 5, 6]);
     }
 }

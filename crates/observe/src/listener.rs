@@ -38,6 +38,11 @@ impl Listener {
         Self { place: Place::Port(port), is_here: true }
     }
 
+    /// True if it can be on this machine.
+    pub(crate) const fn is_here(&self) -> bool {
+        self.is_here
+    }
+
     /// Where packets to it go; none of a port on whatever address, or a Unix socket.
     pub(crate) fn ip(&self) -> Option<IpAddr> {
         match &self.place {

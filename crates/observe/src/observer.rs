@@ -3,6 +3,7 @@
 //! Sockets, unrelated processes and threads are sampled less often the more there are; PSS and descriptors in turn.
 //! The cost of each sample is measured and recorded.
 
+use crate::backends::{Backends, standing_alone};
 use crate::companion::Companion;
 use crate::disturbance::{DisturbanceSampler, LoadClock, Publish, Setup, Watched};
 use crate::files::Files;
@@ -13,7 +14,7 @@ use crate::listener::Listener;
 use crate::listening::{Listening, Unfound};
 use crate::machine::Machine;
 use crate::others::Others;
-use crate::processes::{Present, Processes};
+use crate::processes::{self, Present, Processes};
 use crate::selector::ProcessSelector;
 use crate::server::Server;
 use crate::sockets::SocketTable;
@@ -23,6 +24,12 @@ use model::{Address, LISTENER_DROPS, Phase, Sample, ServerUse, Sockets, SourceId
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::net::IpAddr;
+
+/// Samples that look who is behind the server; after them once in so many do, and whenever other programs use CPU time.
+const BACKENDS_FIRST: u32 = 5;
+const BACKENDS_EVERY: u32 = 10;
+/// CPU time that other programs use between two samples to make it worth asking whether they are behind the server: 1 %.
+const OTHERS_SUSPECT: u64 = 100;
 
 /// Looks at everything once a second; belongs on a thread that carries no load.
 #[derive(Debug)]
@@ -34,6 +41,11 @@ pub struct Observer {
     /// Who is the server, whoever listens.
     chosen: Option<Companion>,
     companions: Vec<Companion>,
+    /// Who is behind the server, also as other observers of it have found.
+    backends: Backends,
+    /// Samples so far, and whether other programs used CPU time in the last.
+    samples: u32,
+    has_suspects: bool,
     others: Others,
     machine: Machine,
     generator: Generator,
@@ -81,6 +93,9 @@ impl Observer {
             server: Server::default(),
             chosen: server.cloned().map(Companion::new),
             companions: wanted.iter().cloned().map(Companion::new).collect(),
+            backends: Backends::default(),
+            samples: 0,
+            has_suspects: false,
             others: Others::default(),
             machine: Machine::default(),
             generator: Generator::default(),
@@ -103,6 +118,23 @@ impl Observer {
     pub fn beside_another(mut self, part: u32, neighbours: Vec<i32>) -> Self {
         self.generator = Generator::of_part(part);
         self.others.tell_apart(neighbours);
+        self
+    }
+
+    /// Shares what is known of the programs behind the server with others that observe it, before or after this one.
+    #[must_use]
+    pub fn knowing(mut self, backends: &Backends) -> Self {
+        self.backends = backends.clone();
+        self
+    }
+
+    /// Is told what the server calls itself: where its sockets are not shown, that and its user tell who it is.
+    #[must_use]
+    pub fn of_product(mut self, product: Option<&str>) -> Self {
+        self.server.is_called(product.map(str::to_owned));
+        if self.server.is_hidden() {
+            self.sample_first(0);
+        }
         self
     }
 
@@ -140,6 +172,7 @@ impl Observer {
             load_threads: self.generator.threads().collect(),
             other_load_threads: self.generator.others().to_vec(),
             watched: self.watched(),
+            backends: self.backends.clone(),
             quota_at_begin_ns,
         };
         self.disturbance = Some(DisturbanceSampler::start(setup, clocks, clock, publish)?);
@@ -155,7 +188,9 @@ impl Observer {
 
     /// The processes that are no strangers to the account.
     fn watched(&self) -> Watched {
-        Watched { pids: self.server_pids(), server: self.first_pid() }
+        let pids = self.server_pids();
+        let alone = standing_alone(&self.server_group().pids());
+        Watched { pids, server: self.first_pid(), alone, undecided: self.others.undecided().clone() }
     }
 
     /// The processes whose workers are looked at.
@@ -200,6 +235,12 @@ impl Observer {
         groups.flat_map(|group| group.pids()).collect()
     }
 
+    /// Those of them that were asked for: who is found to be behind the server depends on the moment.
+    pub(crate) fn asked_pids(&self) -> Vec<i32> {
+        let asked = self.companions.iter().filter(|companion| !companion.is_connected()).map(Companion::group);
+        [self.server_group()].into_iter().chain(asked).flat_map(|group| group.pids()).collect()
+    }
+
     /// CPUs that server and companions may run on, as they are now; empty when the server's processes are not known, or not
     /// all of their threads show it.
     #[must_use]
@@ -207,7 +248,7 @@ impl Observer {
         if self.server_group().is_empty() {
             return Vec::new();
         }
-        allowed_cpus(&self.server_pids()).map_or_else(Vec::new, |cpus| cpus.into_iter().collect())
+        allowed_cpus(&self.asked_pids()).map_or_else(Vec::new, |cpus| cpus.into_iter().collect())
     }
 
     /// The processes that count as the server.
@@ -224,11 +265,14 @@ impl Observer {
             (None, _) => {}
         }
         let mut taken = self.taken_by_server();
+        self.look_backends();
+        self.take_in_backends();
         let (own, may_overlap) = (own(), self.may_overlap());
         for companion in &mut self.companions {
             companion.start(&present, if may_overlap { &own } else { &taken }, now_ns);
             taken.extend(companion.group().pids());
         }
+        self.find_undecided(&present, &taken);
         self.others.sample(&present, &taken, now_ns);
         self.kernel.sample(self.first_pid());
         self.sample_dropped(listening.as_ref());
@@ -264,11 +308,17 @@ impl Observer {
         let machine = self.machine.sample();
         let generator = self.generator.sample();
         let (listening, is_new) = self.listen();
-        let present = self.sample_processes(is_new);
+        let joined = self.look_behind();
+        let present = self.sample_processes(is_new || !joined.is_empty());
         let server = self.sample_server(&present, listening.as_ref(), now_ns);
-        let (companions, taken) = self.sample_companions(&present, now_ns, &mut unavailable);
+        let (companions, taken) = self.sample_companions(&present, &joined, now_ns, &mut unavailable);
         let companion_sockets = self.sample_endpoints(&mut unavailable);
+        self.find_undecided(&present, &taken);
         let others = self.others.sample(&present, &taken, now_ns);
+        if let Some(others) = &others {
+            let used_ns: u64 = others.processes.iter().map(|process| process.cpu_ns).sum();
+            self.has_suspects = used_ns > now_ns.saturating_sub(others.from_ns) / OTHERS_SUSPECT;
+        }
         let (mut kernel, missing) = self.kernel.sample(self.first_pid());
         if let Some(dropped) = self.sample_dropped(listening.as_ref()) {
             let [part, name] = LISTENER_DROPS.map(str::to_owned);
@@ -299,6 +349,75 @@ impl Observer {
             look_cpu_ns: None,
             unavailable,
         }
+    }
+
+    /// Tells those apart that may belong to a server of this machine.
+    fn find_undecided(&mut self, present: &Present, taken: &BTreeSet<i32>) {
+        if self.listener.as_ref().is_some_and(Listener::is_here) || self.chosen.is_some() {
+            self.others.find_undecided(present, taken);
+        }
+    }
+
+    /// What this user cannot see of the server, and what helps, in a sentence; none where it sees all.
+    #[must_use]
+    pub fn unseen(&self) -> Option<String> {
+        const WHY: &str = "which sockets a process has is shown to its own user and to root only";
+        if self.chosen.is_some() || !self.server.is_hidden() {
+            return None;
+        }
+        let name = self.server.group().pids().first().and_then(|pid| processes::seen(*pid)).map(|seen| seen.name);
+        Some(match name {
+            Some(name) => format!(
+                "{name} is taken to be the server, as that is what it calls itself and whose port it is; {WHY}, so that \
+                 programs behind it cannot be followed: run plimsoll as root, or name them by --observe"
+            ),
+            None => format!(
+                "the processes of the server are not known: {WHY}; run plimsoll as root, or name them by --server NAME"
+            ),
+        })
+    }
+
+    /// Looks who is behind the server when it is time to; the labels of companions that were not there.
+    fn look_behind(&mut self) -> BTreeSet<String> {
+        self.samples = self.samples.saturating_add(1);
+        let is_due = self.samples <= BACKENDS_FIRST || self.samples.is_multiple_of(BACKENDS_EVERY);
+        if is_due || self.has_suspects {
+            self.look_backends();
+        }
+        self.take_in_backends()
+    }
+
+    /// Without a load nobody is the server, and nobody is behind it.
+    fn look_backends(&self) {
+        if self.listener.is_some() && !self.server_group().is_empty() {
+            self.backends.look(&self.server_pids(), &[]);
+        }
+    }
+
+    /// Makes companions of those who are found to be behind the server, unless they are watched already; the labels of those
+    /// that are new.
+    fn take_in_backends(&mut self) -> BTreeSet<String> {
+        let mut joined = BTreeSet::new();
+        if self.listener.is_none() || self.server_group().is_empty() {
+            return joined;
+        }
+        let watched: BTreeSet<i32> = self.server_pids().into_iter().collect();
+        let alone = standing_alone(&self.server_group().pids());
+        for backend in self.backends.found().into_iter().filter(|backend| !watched.contains(&backend.pid)) {
+            let is_asked = self.companions.iter().any(|one| !one.is_connected() && one.label() == backend.label);
+            let label = if is_asked { format!("{} (connected)", backend.label) } else { backend.label };
+            let known = self.companions.iter_mut().find(|one| one.is_connected() && one.label() == label);
+            match known {
+                Some(companion) => companion.connect(backend.pid),
+                None => {
+                    let mut companion = Companion::connected(label.clone(), alone.clone());
+                    companion.connect(backend.pid);
+                    self.companions.push(companion);
+                    joined.insert(label);
+                }
+            }
+        }
+        joined
     }
 
     fn sample_processes(&mut self, all: bool) -> Present {
@@ -347,10 +466,11 @@ impl Observer {
         told.collect()
     }
 
-    /// What the companions used, and the processes that are now spoken for.
+    /// What the companions used, and the processes that are now spoken for. Those that have just `joined` count from now on.
     fn sample_companions(
         &mut self,
         present: &Present,
+        joined: &BTreeSet<String>,
         now_ns: u64,
         unavailable: &mut BTreeMap<String, String>,
     ) -> (BTreeMap<String, ServerUse>, BTreeSet<i32>) {
@@ -359,9 +479,15 @@ impl Observer {
         let mut companions = std::mem::take(&mut self.companions);
         let (own, may_overlap) = (own(), self.may_overlap());
         for companion in &mut companions {
-            let looked = companion.sample(present, if may_overlap { &own } else { &taken }, now_ns);
-            taken.extend(companion.group().pids());
             let label = companion.label();
+            let elsewhere = if may_overlap { &own } else { &taken };
+            if joined.contains(&label) {
+                companion.start(present, elsewhere, now_ns);
+                taken.extend(companion.group().pids());
+                continue;
+            }
+            let looked = companion.sample(present, elsewhere, now_ns);
+            taken.extend(companion.group().pids());
             if let Some(Some(looked)) = self.told(&format!("companions/{label}"), looked, unavailable) {
                 used.insert(label, looked);
             }

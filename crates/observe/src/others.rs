@@ -1,8 +1,9 @@
 //! All processes that are neither server, companion nor load generator: what else uses the machine.
 
 use crate::cpu_accounting::{CpuAccounting, Seen};
+use crate::identified::Hidden;
 use crate::processes::Present;
-use model::{OTHER_VARIANT, OthersUse};
+use model::{OTHER_VARIANT, OthersUse, ServerUse};
 use std::collections::BTreeSet;
 
 /// The other processes at the sample before that had all of them.
@@ -12,12 +13,38 @@ pub(crate) struct Others {
     looked_ns: Option<u64>,
     /// Processes of the variant that is measured at the same time, which are told by names of their own.
     neighbours: Vec<i32>,
+    /// Those that may belong to the server, as their sockets are not shown to this user.
+    undecided: Undecided,
+}
+
+/// Processes that may belong to the server.
+#[derive(Debug, Default)]
+struct Undecided {
+    hidden: Hidden,
+    pids: BTreeSet<i32>,
+    cpu_accounting: CpuAccounting,
 }
 
 impl Others {
     /// From now on these processes, with all that they have started, are those of the other variant.
     pub(crate) fn tell_apart(&mut self, neighbours: Vec<i32>) {
         self.neighbours = neighbours;
+    }
+
+    /// Those of which it is not shown whether they belong to the server.
+    pub(crate) const fn undecided(&self) -> &BTreeSet<i32> {
+        &self.undecided.pids
+    }
+
+    /// The processes that are not `taken` and do not show whether they belong to the server are from now on told apart.
+    pub(crate) fn find_undecided(&mut self, present: &Present, taken: &BTreeSet<i32>) {
+        let hidden = self.undecided.hidden.among(present);
+        let hidden: BTreeSet<i32> = hidden.difference(taken).copied().collect();
+        if present.is_complete {
+            self.undecided.pids = hidden;
+        } else {
+            self.undecided.pids.extend(hidden);
+        }
     }
 
     /// What they used since the sample before; none at the first, and where not all processes were looked at.
@@ -28,14 +55,27 @@ impl Others {
         // What has begun since the sample before has used all of its time since, also when that sample was some samples ago.
         let is_first = self.looked_ns.is_none();
         let all: Vec<Seen> = present.all.values().map(|seen| self.named(seen, present)).collect();
-        for seen in &all {
-            if !self.cpu_accounting.knows(seen) {
-                self.cpu_accounting.open(seen.clone(), !is_first);
+        let undecided = &self.undecided.pids;
+        let is_told_apart = |seen: &Seen| undecided.contains(&seen.pid);
+        let decided: BTreeSet<i32> = all.iter().filter(|seen| !is_told_apart(seen)).map(|seen| seen.pid).collect();
+        let open = |accounting: &mut CpuAccounting| {
+            for seen in &all {
+                if !accounting.knows(seen) {
+                    accounting.open(seen.clone(), !is_first);
+                }
             }
-        }
-        let used = self.cpu_accounting.settle_without(all, taken);
-        let processes = used.processes.into_iter().filter(|process| process.cpu_ns > 0).collect();
-        self.looked_ns.replace(now_ns).map(|from_ns| OthersUse { from_ns, processes })
+        };
+        open(&mut self.cpu_accounting);
+        open(&mut self.undecided.cpu_accounting);
+        let elsewhere = taken.union(undecided).copied().collect();
+        let undecided = self.undecided.cpu_accounting.settle_without(all.clone(), &decided);
+        let used = self.cpu_accounting.settle_without(all, &elsewhere);
+        let busy = |used: ServerUse| used.processes.into_iter().filter(|process| process.cpu_ns > 0).collect();
+        self.looked_ns.replace(now_ns).map(|from_ns| OthersUse {
+            from_ns,
+            processes: busy(used),
+            undecided: busy(undecided),
+        })
     }
 
     /// A process with the name by which it is told: that of the other variant says so.
@@ -111,6 +151,26 @@ mod tests {
         let used = others.sample(&present(110), &server, 2).unwrap();
         let told: Vec<_> = used.processes.iter().map(|process| (process.name.as_str(), process.cpu_ns)).collect();
         assert_eq!(told, [("cron", 100), ("other variant: nginx", 300)]);
+    }
+
+    #[test]
+    fn what_may_belong_to_the_server_is_told_apart() {
+        let mut others = Others::default();
+        let server = [2].into();
+        others.undecided.pids = [4].into();
+        others.sample(&present(true, &[(2, "nginx", 5), (3, "cron", 70), (4, "mariadbd", 7)]), &server, 10);
+        let now = present(true, &[(2, "nginx", 9), (3, "cron", 75), (4, "mariadbd", 40)]);
+        let used = others.sample(&now, &server, 20).unwrap();
+        let told = |all: &[model::ProcessUse]| -> Vec<_> {
+            all.iter().map(|process| (process.name.clone(), process.cpu_ns)).collect()
+        };
+        assert_eq!(told(&used.processes), [("cron".to_owned(), 5)]);
+        assert_eq!(told(&used.undecided), [("mariadbd".to_owned(), 33)]);
+        // Once it is known to belong to the server it is counted there.
+        others.undecided.pids.clear();
+        let now = present(true, &[(2, "nginx", 9), (3, "cron", 75), (4, "mariadbd", 90)]);
+        let used = others.sample(&now, &[2, 4].into(), 30).unwrap();
+        assert_eq!((told(&used.processes), told(&used.undecided)), (Vec::new(), Vec::new()));
     }
 
     #[test]

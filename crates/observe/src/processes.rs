@@ -118,6 +118,7 @@ pub(crate) fn seen(pid: i32) -> Option<Seen> {
         rss_bytes: stat.rss * procfs::page_size(),
         vms_bytes: stat.vsize,
         threads: stat.num_threads.max(0).cast_unsigned(),
+        cpu: stat.processor.and_then(|cpu| u32::try_from(cpu).ok()).unwrap_or(0),
         name: stat.comm,
         held: None,
     })

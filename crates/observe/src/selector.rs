@@ -34,6 +34,11 @@ pub enum ProcessSelector {
         /// Its number.
         pid: i32,
     },
+    /// Processes behind the server, which were found by their sockets.
+    Connected {
+        /// What they are shown by.
+        label: String,
+    },
     /// All of this name that descend from a process.
     Under {
         /// Their name.
@@ -81,6 +86,9 @@ pub enum SelectError {
     /// No process of that number.
     #[error("no process {0} runs on this machine")]
     Gone(i32),
+    /// Processes that were found by their sockets.
+    #[error("its processes have ended")]
+    Ended,
     /// No process of that name.
     #[error("no process on this machine is named {0:?}; ps -A -o comm lists their names")]
     NoName(String),
@@ -182,7 +190,7 @@ impl ProcessSelector {
     #[must_use]
     pub fn label(&self) -> String {
         match self {
-            Self::Name(label) | Self::Part { label, .. } => label.clone(),
+            Self::Name(label) | Self::Part { label, .. } | Self::Connected { label } => label.clone(),
             Self::Process(pid) => pid.to_string(),
             Self::Under { name, parent } => format!("{name}{UNDER}{parent}"),
             Self::Port(port) => format!(":{port}"),

@@ -56,6 +56,11 @@ impl SocketOwners {
         self.known.intersection(&self.examined).copied().collect()
     }
 
+    /// True if some process does not show its sockets.
+    pub(crate) const fn is_hidden(&self) -> bool {
+        self.hidden
+    }
+
     /// Why nobody is found who holds them.
     pub(crate) fn unfound(&self, listening: &Listening) -> Unfound {
         match self.hidden {

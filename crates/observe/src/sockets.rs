@@ -21,7 +21,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
 
-pub(crate) use lists::Connection;
+pub(crate) use lists::{Connection, UnixConnection};
 
 /// Sockets that may be listed each second. Each costs the kernel almost a microsecond, so that more of them are looked
 /// at only every few seconds, and sampling stays below half a percent of a CPU.

@@ -57,7 +57,7 @@ impl SeriesSum {
             self.put(SeriesFigure::CpuCores, SeriesObserved::INTERRUPTS, at, cores);
         }
         if let Some(others) = &sample.others {
-            let cpu_ns = others.processes.iter().map(|process| process.cpu_ns).sum();
+            let cpu_ns = others.processes.iter().chain(&others.undecided).map(|process| process.cpu_ns).sum();
             let cores = ratio(cpu_ns, sample.to_ns.saturating_sub(others.from_ns));
             for at in since(seconds, others.from_ns)..seconds.len() {
                 self.put(SeriesFigure::CpuCores, SeriesObserved::OTHERS, at, cores);
@@ -215,8 +215,11 @@ mod tests {
             sockets: Some(Sockets { client: [("established".to_owned(), 4)].into(), ..Sockets::default() }),
             companions: BTreeMap::new(),
             companion_sockets: BTreeMap::new(),
-            others: threads_from_s
-                .map(|from_s| OthersUse { from_ns: from_s * NS_PER_S, processes: vec![process("cron", 1)] }),
+            others: threads_from_s.map(|from_s| OthersUse {
+                from_ns: from_s * NS_PER_S,
+                processes: vec![process("cron", 1)],
+                ..OthersUse::default()
+            }),
             kernel: KernelFigures {
                 counters: [("nic/lo".to_owned(), [("sent_bytes".to_owned(), at)].into())].into(),
                 ..KernelFigures::default()

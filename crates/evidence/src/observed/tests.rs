@@ -39,7 +39,11 @@ fn sample(length_ms: u64, busy_ms: u64, processes: Vec<ProcessUse>) -> Sample {
         companions: [("db".to_owned(), ServerUse { processes: vec![process("db", 1, 10, 1)], ..Default::default() })]
             .into(),
         companion_sockets: BTreeMap::new(),
-        others: Some(OthersUse { from_ns: 0, processes: vec![process("cron", 1, busy_ms / 4, 1)] }),
+        others: Some(OthersUse {
+            from_ns: 0,
+            processes: vec![process("cron", 1, busy_ms / 4, 1)],
+            ..OthersUse::default()
+        }),
         kernel: KernelFigures {
             counters: [("tcp".to_owned(), [("ListenDrops".to_owned(), busy_ms)].into())].into(),
             gauges: [("memory".to_owned(), [("dirty_bytes".to_owned(), busy_ms)].into())].into(),
@@ -174,7 +178,8 @@ fn processes_and_machine_are_compared_over_the_same_time() {
         let mut sample = sample(to_ms - from_ms, 500, Vec::new());
         (sample.from_ns, sample.to_ns) = (ns(from_ms), ns(to_ms));
         (sample.companions, sample.generator) = (BTreeMap::new(), Some(GeneratorUse::default()));
-        let others = |ms| OthersUse { from_ns: ns(ms), processes: vec![process("cron", 1, 400, 1)] };
+        let others =
+            |ms| OthersUse { from_ns: ns(ms), processes: vec![process("cron", 1, 400, 1)], ..OthersUse::default() };
         sample.others = since_ms.map(others);
         sample
     };

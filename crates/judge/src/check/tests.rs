@@ -92,7 +92,7 @@ fn sample() -> Sample {
         sockets: None,
         companions: BTreeMap::new(),
         companion_sockets: BTreeMap::new(),
-        others: Some(OthersUse { from_ns: 0, processes: Vec::new() }),
+        others: Some(OthersUse { from_ns: 0, processes: Vec::new(), ..OthersUse::default() }),
         states: None,
         kernel: KernelFigures::default(),
         look_cpu_ns: None,
@@ -269,7 +269,7 @@ fn steal_and_other_programs_are_judged_by_their_rules() {
     fixture.plan.target.address = "192.0.2.1:80".parse().expect("an address");
     assert_eq!(fixture.row("steal"), "CL-08 Invalid");
     let process = ProcessUse { name: "stress-ng".to_owned(), cpu_ns: NS_PER_S, ..ProcessUse::default() };
-    fixture.samples[0].others = Some(OthersUse { from_ns: 0, processes: vec![process] });
+    fixture.samples[0].others = Some(OthersUse { from_ns: 0, processes: vec![process], ..OthersUse::default() });
     assert_eq!(fixture.row("other programs"), "CL-09 Warning");
     // A look of no length sees neither.
     fixture.samples[0].to_ns = 0;

@@ -75,7 +75,7 @@ impl Taken<'_> {
 /// The account of what took CPU time, if it is about `causes`: one of the load generator's machine says nothing of a server on
 /// another.
 pub(crate) fn account<'a>(evidence: &'a Evidence, causes: &[Cause]) -> Option<&'a Disturbance> {
-    const OF_SERVER: [Cause; 3] = [Cause::ServerSteal, Cause::OtherPrograms, Cause::ServerQuota];
+    const OF_SERVER: [Cause; 4] = [Cause::ServerSteal, Cause::OtherPrograms, Cause::ServerWait, Cause::ServerQuota];
     let is_elsewhere = evidence.client_machine.is_some() && causes.iter().all(|cause| OF_SERVER.contains(cause));
     evidence.disturbance.as_ref().filter(|_| !is_elsewhere)
 }

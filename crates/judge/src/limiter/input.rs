@@ -7,7 +7,7 @@ use crate::facts::saturation::is_flat;
 use crate::facts::{OCCUPIED, Placement, client_cpus, placement};
 use model::{
     CpuShares, Evidence, GeneratorObserved, LimiterContext, Load, NS_PER_S, Observed, OtherObserved, PoolObserved,
-    ServerObserved, ServerThreadObserved, SweepEvidence, SweepPoint, works_behind_servers,
+    ServerObserved, ServerThreadObserved, SweepEvidence, SweepPoint,
 };
 use stats::fit_pool;
 use std::collections::{BTreeMap, BTreeSet};
@@ -81,10 +81,10 @@ pub(super) struct Cpus {
     /// Share in which they were busy, with whatever.
     pub(super) busy: f64,
     /// Share that the load costs: server, companions and interrupts, the load generator where it runs on them too, and what
-    /// is taken to work for the server.
+    /// may work for the server.
     pub(super) used: f64,
-    /// The part of it that programs had which often work behind a web server, and that nobody named.
-    pub(super) behind: f64,
+    /// The part of it that programs had of which it cannot be seen whether they work for the server.
+    pub(super) undecided: f64,
     /// Where the time went; `steal` in parts of all time.
     pub(super) shares: CpuShares,
     /// Share of the time that the hypervisor left them.
@@ -229,20 +229,20 @@ impl<'a> LimiterInput<'a> {
         let generator = self.generator_beside().map_or(0.0, |generator| generator.cpu_cores);
         // On which CPUs they ran is not known.
         let is_whole = count >= f64::from(machine.cpus);
-        let behind_cores: f64 = self.behind().filter(|_| is_whole).map(|other| other.cpu_cores).sum();
+        let undecided_cores: f64 = self.undecided().filter(|_| is_whole).map(|other| other.cpu_cores).sum();
         let named = ((own_cores + generator) / count + shares.softirq).min(busy);
-        let used = (named + behind_cores / count).min(busy);
+        let used = (named + undecided_cores / count).min(busy);
         let granted = (1.0 - shares.steal).max(GRANTED_MIN);
         let CpuShares { user, system, softirq, .. } = shares;
         let parts = [busy, used, used - named, user, system, softirq].map(|share| share / granted);
-        let [busy, used, behind, user, system, softirq] = parts;
-        Some(Cpus { busy, used, behind, shares: CpuShares { user, system, softirq, ..shares }, granted, count })
+        let [busy, used, undecided, user, system, softirq] = parts;
+        Some(Cpus { busy, used, undecided, shares: CpuShares { user, system, softirq, ..shares }, granted, count })
     }
 
-    /// Programs that often work behind a web server, and that nobody named.
-    pub(super) fn behind(&self) -> impl Iterator<Item = &'a OtherObserved> {
+    /// Programs of which it cannot be seen whether they work for the server.
+    pub(super) fn undecided(&self) -> impl Iterator<Item = &'a OtherObserved> {
         let others = self.observed().and_then(|seen| seen.others.as_ref());
-        others.into_iter().flat_map(|others| &others.processes).filter(|other| works_behind_servers(&other.name))
+        others.into_iter().flat_map(|others| &others.undecided)
     }
 
     /// Share of the time in which a thread ran or waited for a CPU, of all the time in which it could have run.

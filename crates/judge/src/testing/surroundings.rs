@@ -120,6 +120,7 @@ pub(super) fn observed() -> Observed {
         others: Some(OthersObserved {
             cpu_cores: 0.01,
             processes: vec![OtherObserved { name: "sshd".to_owned(), cpu_cores: 0.01 }],
+            undecided: Vec::new(),
         }),
         counters,
         gauges,

@@ -7,7 +7,7 @@ use crate::processes::short;
 use model::MachineCpu;
 use procfs::FromRead;
 use procfs::process::{Schedstat, Stat};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Processes of the server that are read each time; of more of them it is not known what others used.
 const PROCESSES_MAX: usize = 64;
@@ -23,6 +23,10 @@ pub(crate) struct Watched {
     pub(crate) pids: Vec<i32>,
     /// One of the server's; none while it has none.
     pub(crate) server: Option<i32>,
+    /// Those of them whose descendants are strangers all the same.
+    pub(crate) alone: BTreeSet<i32>,
+    /// Processes of which it is not shown whether they belong to them: no strangers either.
+    pub(crate) undecided: BTreeSet<i32>,
 }
 
 /// What is read.
@@ -37,6 +41,8 @@ pub(super) struct Reader {
     process_cpu_ns: fn() -> u64,
     /// What was counted of each process of the server.
     processes: BTreeMap<i32, u64>,
+    /// For how long each thread of theirs that is read has waited for a CPU in all; ns.
+    waited_ns: BTreeMap<(i32, i32), u64>,
     client_quota: QuotaReader,
     server_quota: QuotaReader,
     readings: u64,
@@ -52,6 +58,8 @@ pub(super) struct Reading {
     pub(super) own_ns: u64,
     /// CPU time of the server's and companions' processes; none where there are too many.
     pub(super) server_ns: Option<u64>,
+    /// For how long one of their threads was ready without a CPU: of those that are read one by one the one that waited most.
+    pub(super) server_waited_ns: u64,
     /// Of each load thread: time it was ready without a CPU, and times it was put on one.
     pub(super) load: Vec<(u64, u64)>,
     /// Time in which the reading thread itself was ready without a CPU.
@@ -89,6 +97,7 @@ impl Reader {
             elsewhere: Vec::new(),
             process_cpu_ns,
             processes: BTreeMap::new(),
+            waited_ns: BTreeMap::new(),
             client_quota: QuotaReader::default(),
             server_quota: QuotaReader::default(),
             readings: 0,
@@ -108,7 +117,7 @@ impl Reader {
         let own_ns = grown(&mut totals.own_ns, (self.process_cpu_ns)());
         let elsewhere = self.elsewhere.iter().filter_map(|tid| schedstat(&format!("/proc/self/task/{tid}")));
         let elsewhere_ns = grown(&mut totals.elsewhere_ns, elsewhere.map(|told| told.sum_exec_runtime).sum());
-        let server_ns = self.server(&watched.pids);
+        let (server_ns, server_waited_ns) = self.server(&watched.pids);
         let load = self.load_threads.iter().map(|tid| totals.load(*tid, schedstat(&format!("/proc/self/task/{tid}"))));
         let load = load.collect();
         let waited_ns = schedstat("/proc/thread-self").map_or(0, |told| told.run_delay);
@@ -122,6 +131,7 @@ impl Reader {
             machine,
             own_ns: own_ns.saturating_sub(elsewhere_ns),
             server_ns,
+            server_waited_ns,
             load,
             reader_waited_ns: grown(&mut totals.waited_ns, waited_ns),
             client_throttled_ns,
@@ -130,20 +140,26 @@ impl Reader {
         }
     }
 
-    /// What the processes used since they were read before; those that are new count from now on.
-    fn server(&mut self, pids: &[i32]) -> Option<u64> {
+    /// What the processes used since they were read before, and how long one of their threads waited for a CPU; those that are
+    /// new count from now on.
+    fn server(&mut self, pids: &[i32]) -> (Option<u64>, u64) {
         if pids.len() > PROCESSES_MAX {
-            return None;
+            return (None, 0);
         }
-        let mut used_ns = 0;
-        let mut now = BTreeMap::new();
+        let (mut used_ns, mut most_ns) = (0, 0);
+        let (mut now, mut waited) = (BTreeMap::new(), BTreeMap::new());
         for pid in pids {
-            let Some(cpu_ns) = process_ns(*pid) else { continue };
-            used_ns += self.processes.get(pid).map_or(0, |before| cpu_ns.saturating_sub(*before));
-            now.insert(*pid, cpu_ns);
+            let Some(had) = process_had(*pid) else { continue };
+            used_ns += self.processes.get(pid).map_or(0, |before| had.cpu_ns.saturating_sub(*before));
+            now.insert(*pid, had.cpu_ns);
+            for (tid, waited_ns) in had.waited_ns {
+                let before = self.waited_ns.get(&(*pid, tid)).copied().unwrap_or(waited_ns);
+                most_ns = most_ns.max(waited_ns.saturating_sub(before));
+                waited.insert((*pid, tid), waited_ns);
+            }
         }
-        self.processes = now;
-        Some(used_ns)
+        (self.processes, self.waited_ns) = (now, waited);
+        (Some(used_ns), most_ns)
     }
 }
 
@@ -194,26 +210,40 @@ fn schedstat(of: &str) -> Option<Schedstat> {
     Schedstat::from_read(&short(&format!("{of}/schedstat"))?[..]).ok()
 }
 
-/// CPU time of all threads of a process: exact where it has few, else in steps of 10 ms.
-fn process_ns(pid: i32) -> Option<u64> {
-    let stat = Stat::from_read(&short(&format!("/proc/{pid}/stat"))?[..]).ok()?;
-    let in_steps = ticks_ns(stat.utime + stat.stime);
-    let exact = match stat.num_threads {
-        1 => schedstat(&format!("/proc/{pid}")).map(|told| told.sum_exec_runtime),
-        2..=THREADS_MAX => threads_ns(pid),
-        _ => None,
-    };
-    Some(exact.unwrap_or(in_steps))
+/// What a process had of the CPUs so far.
+struct Had {
+    cpu_ns: u64,
+    /// Time that each thread was ready without a CPU; none where it has too many to read.
+    waited_ns: Vec<(i32, u64)>,
 }
 
-/// CPU time of the threads that a process has now.
-fn threads_ns(pid: i32) -> Option<u64> {
+/// CPU time of all threads of a process: exact where it has few, else in steps of 10 ms.
+fn process_had(pid: i32) -> Option<Had> {
+    let stat = Stat::from_read(&short(&format!("/proc/{pid}/stat"))?[..]).ok()?;
+    let in_steps = ticks_ns(stat.utime + stat.stime);
+    let threads = match stat.num_threads {
+        1 => schedstat(&format!("/proc/{pid}")).map(|told| vec![(pid, told)]),
+        2..=THREADS_MAX => threads(pid),
+        _ => None,
+    };
+    let Some(threads) = threads else { return Some(Had { cpu_ns: in_steps, waited_ns: Vec::new() }) };
+    let cpu_ns = threads.iter().map(|(_, told)| told.sum_exec_runtime).sum();
+    Some(Had { cpu_ns, waited_ns: threads.into_iter().map(|(tid, told)| (tid, told.run_delay)).collect() })
+}
+
+/// What the threads that a process has now had of the CPUs.
+fn threads(pid: i32) -> Option<Vec<(i32, Schedstat)>> {
     let threads = std::fs::read_dir(format!("/proc/{pid}/task")).ok()?.flatten();
-    threads.map(|thread| schedstat(thread.path().to_str()?).map(|told| told.sum_exec_runtime)).sum()
+    let told = threads.map(|thread| {
+        let tid = thread.file_name().to_str()?.parse().ok()?;
+        Some((tid, schedstat(thread.path().to_str()?)?))
+    });
+    told.collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::foreign::ForeignUse;
     use super::super::taken::{Places, Taking};
     use super::*;
     use model::{Cause, NS_PER_S, SLICE_NS};
@@ -278,7 +308,7 @@ mod tests {
             let reading = reader.read(slices as u64 * SLICE_NS, &Watched::default(), &mut totals);
             let reading = Reading { server_ns: None, ..reading };
             if slices > 0 {
-                told.extend(taking.next(&reading, || 0));
+                told.extend(taking.next(&reading, ForeignUse::default));
             }
         }
         let told: Vec<_> =
@@ -316,7 +346,11 @@ mod tests {
         let mut slice = 0;
         let mut read = |pids: &[i32], server| {
             slice += 1;
-            let reading = reader.read(slice * SLICE_NS, &Watched { pids: pids.to_vec(), server }, &mut totals);
+            let reading = reader.read(
+                slice * SLICE_NS,
+                &Watched { pids: pids.to_vec(), server, ..Watched::default() },
+                &mut totals,
+            );
             (reading.server_throttled_ns, reading.server_quota_ns)
         };
         let half = Some(NS_PER_S / 2);
@@ -345,7 +379,7 @@ mod tests {
             let stolen: Vec<(u32, u64)> = [0, 2, 3].map(|cpu| (cpu, if cpu == number { 6 } else { 0 })).into();
             std::fs::write(&file, stat(21, &stolen)).unwrap();
             let reading = reader.read(SLICE_NS, &Watched::default(), &mut totals);
-            let told = taking.next(&Reading { server_ns: None, ..reading }, || 0);
+            let told = taking.next(&Reading { server_ns: None, ..reading }, ForeignUse::default);
             assert_eq!(told[0].taken_ns, [(cause, 60_000_000)].into(), "{told:?}");
         }
     }

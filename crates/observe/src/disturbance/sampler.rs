@@ -1,8 +1,9 @@
 //! The thread that keeps the account: a reading shortly after the end of each slice.
 
-use super::foreign::Foreign;
+use super::foreign::{Foreign, ForeignUse};
 use super::reading::{Reader, Totals, Watched};
 use super::taken::{Places, Taking};
+use crate::backends::Backends;
 use crate::states::Clocks;
 use model::{NS_PER_S, SLICE_NS, SliceAccount};
 use std::io;
@@ -14,6 +15,9 @@ use std::time::Duration;
 const AFTER_NS: u64 = 500_000;
 /// All processes are looked at once in so many slices, so that who used CPU time is known when it is asked for.
 const FOREIGN_EVERY: u64 = 10;
+/// Times that it is asked at once who is behind the server when strangers use CPU time; after that once in so many.
+const BACKENDS_AT_ONCE: u32 = 30;
+const BACKENDS_EVERY: u32 = 10;
 /// How often the thread looks whether the load's clock has started.
 const LOOK_UP: Duration = Duration::from_millis(1);
 
@@ -34,6 +38,8 @@ pub(crate) struct Setup {
     /// Of the load that runs at the same time, on other CPUs: what they use is none of this account's business.
     pub(crate) other_load_threads: Vec<i32>,
     pub(crate) watched: Watched,
+    /// Who is found to be behind the server.
+    pub(crate) backends: Backends,
     /// The server's quota before the first load.
     pub(crate) quota_at_begin_ns: Option<u64>,
 }
@@ -98,8 +104,8 @@ fn keep_account(shared: &Shared, setup: &Setup, clocks: Clocks, clock: &LoadCloc
     };
     let mut taking = Taking::new(places, model::slice_of(first_ns));
     reader.read(first_ns, &setup.watched, &mut totals);
-    foreign.used_ns(&setup.watched.pids);
-    let mut slices = 0;
+    foreign.look();
+    let (mut slices, mut asked) = (0, 0);
     loop {
         let due_ns = (taking.until() + 1) * SLICE_NS + AFTER_NS;
         let Some(watched) = shared.wait(Duration::from_nanos(due_ns.saturating_sub(now_ns()))) else { return };
@@ -107,18 +113,45 @@ fn keep_account(shared: &Shared, setup: &Setup, clocks: Clocks, clock: &LoadCloc
         if at_ns < due_ns - AFTER_NS {
             continue;
         }
+        let watched = with_backends(watched, &setup.backends);
         let reading = reader.read(at_ns, &watched, &mut totals);
-        let mut is_asked = false;
+        let server_cpus = taking.server_cpus().to_vec();
+        let asked_before = asked;
         let accounts = taking.next(&reading, || {
-            is_asked = true;
-            foreign.used_ns(&watched.pids)
+            asked += 1;
+            foreign_use(&mut foreign, watched, &setup.backends, &server_cpus, asked)
         });
         publish(&accounts, taking.until());
         slices += 1;
-        if !is_asked && slices % FOREIGN_EVERY == 0 {
-            foreign.used_ns(&watched.pids);
+        if asked == asked_before && slices % FOREIGN_EVERY == 0 {
+            foreign.look();
         }
     }
+}
+
+/// What strangers used. Whoever seems to be one may be behind the server by now, which is looked up before it is told.
+fn foreign_use(
+    foreign: &mut Foreign,
+    watched: Watched,
+    backends: &Backends,
+    server_cpus: &[u32],
+    asked: u32,
+) -> ForeignUse {
+    let used = foreign.look();
+    let suspects = used.foreign(&watched);
+    let is_due = asked <= BACKENDS_AT_ONCE || asked.is_multiple_of(BACKENDS_EVERY);
+    let has_found = !suspects.is_empty() && is_due && backends.look(&watched.pids, &suspects);
+    let watched = if has_found { with_backends(watched, backends) } else { watched };
+    used.of(&watched, server_cpus)
+}
+
+/// With those who were found to be behind the server since the last sample.
+fn with_backends(mut watched: Watched, backends: &Backends) -> Watched {
+    let found = backends.found();
+    watched.pids.extend(found.iter().map(|backend| backend.pid));
+    watched.pids.sort_unstable();
+    watched.pids.dedup();
+    watched
 }
 
 impl Shared {

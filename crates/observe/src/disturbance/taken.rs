@@ -1,5 +1,6 @@
 //! CPU time taken between two readings, by cause: pure.
 
+use super::foreign::ForeignUse;
 use super::reading::Reading;
 use model::{Cause, CpuTimes, SLICE_NS, SliceAccount};
 use std::collections::{BTreeMap, BTreeSet};
@@ -45,15 +46,20 @@ impl Taking {
         Self { places, until: from, read_ns: from * SLICE_NS, unexplained_ns: [0; STEADY] }
     }
 
+    /// CPUs that the server may use; none where that is not known.
+    pub(super) fn server_cpus(&self) -> &[u32] {
+        &self.places.server
+    }
+
     /// The slices before this one are decided.
     pub(super) const fn until(&self) -> u64 {
         self.until
     }
 
-    /// What was taken until `reading`; `foreign_ns` tells how much processes used that are not part of the measurement, and is
+    /// What was taken until `reading`; `foreign` tells how much processes used that are not part of the measurement, and is
     /// asked only when somebody must have. Slices may be told that are decided already: of a thread that waits it is known
     /// only when it runs again.
-    pub(super) fn next(&mut self, reading: &Reading, foreign_ns: impl FnOnce() -> u64) -> Vec<SliceAccount> {
+    pub(super) fn next(&mut self, reading: &Reading, foreign: impl FnOnce() -> ForeignUse) -> Vec<SliceAccount> {
         let from = self.until;
         // Readings come shortly after the end of a slice.
         let until = (reading.at_ns / SLICE_NS).max(from);
@@ -67,10 +73,16 @@ impl Taking {
         for (cause, cpus) in [(Cause::ClientSteal, &self.places.client), (Cause::ServerSteal, &self.places.server)] {
             all.spread(cause, from, until, steal_ns(reading, cpus));
         }
-        let used_ns = self.used_by_others(reading);
-        if used_ns >= Cause::OtherPrograms.threshold_ns() {
-            let used_ns = used_ns.min(foreign_ns());
+        let unexplained_ns = self.used_by_others(reading);
+        let wait = Cause::ServerWait.threshold_ns();
+        let is_waiting = reading.server_waited_ns >= wait && unexplained_ns >= wait;
+        if unexplained_ns >= Cause::OtherPrograms.threshold_ns() || is_waiting {
+            let foreign = foreign();
+            let used_ns = unexplained_ns.min(foreign.all_ns);
             all.spread(Cause::OtherPrograms, from, until, (used_ns / self.crowd(reading)).min(span * SLICE_NS));
+            // A server that is short of CPUs waits for its own threads too: for others only as long as these had its CPUs.
+            let waited_ns = reading.server_waited_ns.min(foreign.beside_server_ns).min(used_ns);
+            all.spread(Cause::ServerWait, from, until, waited_ns);
             all.others_ns = used_ns / span;
         }
         if self.has_client_own_cpus() {
@@ -170,7 +182,9 @@ impl Slices {
 
     fn accounts(self) -> Vec<SliceAccount> {
         let account = |(slice, taken_ns): (u64, BTreeMap<Cause, u64>)| {
-            let others_ns = taken_ns.contains_key(&Cause::OtherPrograms).then_some(self.others_ns);
+            let is_theirs = |cause| taken_ns.contains_key(&cause);
+            let has_others = is_theirs(Cause::OtherPrograms) || is_theirs(Cause::ServerWait);
+            let others_ns = has_others.then_some(self.others_ns);
             SliceAccount { slice, taken_ns, others_ns }
         };
         self.taken.into_iter().map(account).collect()
@@ -202,6 +216,10 @@ mod tests {
         }
     }
 
+    const fn foreign(ms: u64) -> ForeignUse {
+        ForeignUse { all_ns: ms * MS, beside_server_ns: ms * MS }
+    }
+
     fn told(accounts: &[SliceAccount]) -> Vec<(u64, Cause, u64)> {
         let each = |account: &SliceAccount| {
             account.taken_ns.iter().map(|(cause, ns)| (account.slice, *cause, ns / MS)).collect::<Vec<_>>()
@@ -215,26 +233,30 @@ mod tests {
         assert_eq!(taking.next(&reading(0, [30, 20]), || panic!("nobody is missing")), []);
         let mut stolen = reading(1, [30, 20]);
         stolen.machine.cpus[0].steal_ns = 30 * MS;
-        assert_eq!(told(&taking.next(&stolen, || 0)), [(1, Cause::ServerSteal, 30)]);
+        assert_eq!(told(&taking.next(&stolen, || foreign(0))), [(1, Cause::ServerSteal, 30)]);
         stolen.machine.cpus.swap(0, 1);
         stolen.at_ns += SLICE_NS;
-        assert_eq!(told(&taking.next(&stolen, || 0)), [(2, Cause::ClientSteal, 30)]);
+        assert_eq!(told(&taking.next(&stolen, || foreign(0))), [(2, Cause::ClientSteal, 30)]);
         assert_eq!(taking.until(), 3);
     }
 
     #[test]
     fn time_that_nobody_used_is_that_of_others_as_far_as_somebody_is_found() {
         let mut first = taking();
-        assert_eq!(told(&first.next(&reading(0, [90, 20]), || 70 * MS)), [(0, Cause::OtherPrograms, 60)]);
-        assert_eq!(told(&first.next(&reading(1, [90, 20]), || 40 * MS)), [(1, Cause::OtherPrograms, 40)]);
-        assert_eq!(told(&first.next(&reading(2, [90, 20]), || 0)), [], "processes of the server that came and went");
+        assert_eq!(told(&first.next(&reading(0, [90, 20]), || foreign(70))), [(0, Cause::OtherPrograms, 60)]);
+        assert_eq!(told(&first.next(&reading(1, [90, 20]), || foreign(40))), [(1, Cause::OtherPrograms, 40)]);
+        assert_eq!(
+            told(&first.next(&reading(2, [90, 20]), || foreign(0))),
+            [],
+            "processes of the server that came and went"
+        );
         // Idle time is told in steps: what one reading has too little the next has too much.
         let mut steps = taking();
         for (slice, busy) in [[55, 20], [10, 20], [55, 20], [20, 20]].into_iter().enumerate() {
-            assert_eq!(told(&steps.next(&reading(slice as u64, busy), || 100 * MS)), [], "{slice}");
+            assert_eq!(told(&steps.next(&reading(slice as u64, busy), || foreign(100))), [], "{slice}");
         }
         let many = Reading { server_ns: None, ..reading(3, [100, 100]) };
-        assert_eq!(told(&first.next(&many, || 100 * MS)), [], "of many processes it is not known");
+        assert_eq!(told(&first.next(&many, || foreign(100))), [], "of many processes it is not known");
     }
 
     #[test]
@@ -248,17 +270,30 @@ mod tests {
             ..reading(slice, [0, 0])
         };
         // Of 800 ms the measurement itself used 50.
-        let accounts = taking.next(&all_busy(0), || 1000 * MS);
+        let accounts = taking.next(&all_busy(0), || foreign(1000));
         assert_eq!(
             told(&accounts),
             [(0, Cause::OtherPrograms, 100)],
             "of the CPU that lost most, with the rest in the way"
         );
         assert_eq!(accounts[0].others_ns.map(|ns| ns / MS), Some(752), "and the reading is 300 us late on each CPU");
-        let fewer = taking.next(&all_busy(1), || 400 * MS);
+        let fewer = taking.next(&all_busy(1), || foreign(400));
         assert_eq!((told(&fewer), fewer[0].others_ns), (vec![(1, Cause::OtherPrograms, 100)], Some(400 * MS)));
-        let few = taking.next(&all_busy(2), || 100 * MS);
+        let few = taking.next(&all_busy(2), || foreign(100));
         assert_eq!(told(&few), [], "on eight CPUs nobody is in the way");
+    }
+
+    /// A hog in bursts of 20 ms on the server's CPU took a fifth of it, and no slice had 30 ms of it.
+    #[test]
+    fn a_server_that_waits_while_strangers_have_its_cpus_is_disturbed_by_less() {
+        let waited = |slice, ms: u64| Reading { server_waited_ns: ms * MS, ..reading(slice, [50, 20]) };
+        let mut taking = taking();
+        assert_eq!(told(&taking.next(&waited(0, 24), || foreign(20))), [(0, Cause::ServerWait, 20)]);
+        let own = taking.next(&waited(1, 24), || ForeignUse { all_ns: 20 * MS, beside_server_ns: 0 });
+        assert_eq!(told(&own), [], "they are on other CPUs: it waits for its own threads");
+        assert_eq!(told(&taking.next(&waited(2, 2), || panic!("nobody waits"))), []);
+        let busy = Reading { server_waited_ns: 50 * MS, ..reading(3, [30, 20]) };
+        assert_eq!(told(&taking.next(&busy, || panic!("nobody else ran"))), []);
     }
 
     #[test]
@@ -267,41 +302,44 @@ mod tests {
         let mut taking = Taking::new(places, 0);
         let mut others = reading(0, [90, 20]);
         others.machine.numbers = vec![4, 6];
-        assert_eq!(told(&taking.next(&others, || 70 * MS)), [(0, Cause::OtherPrograms, 60)]);
+        assert_eq!(told(&taking.next(&others, || foreign(70))), [(0, Cause::OtherPrograms, 60)]);
     }
 
     #[test]
     fn a_wait_is_known_at_its_end_and_only_where_the_client_has_cpus_of_its_own() {
         let mut taking = taking();
         for slice in 0..4 {
-            taking.next(&reading(slice, [30, 20]), || 0);
+            taking.next(&reading(slice, [30, 20]), || foreign(0));
         }
         let waited = Reading { load: vec![(251 * MS, 50)], ..reading(4, [30, 20]) };
         let expected = [(2, Cause::ClientWait, 50), (3, Cause::ClientWait, 100), (4, Cause::ClientWait, 100)];
-        assert_eq!(told(&taking.next(&waited, || 0)), expected);
+        assert_eq!(told(&taking.next(&waited, || foreign(0))), expected);
         let busy = Reading { load: vec![(2 * MS, 1000)], ..reading(5, [30, 20]) };
-        assert_eq!(told(&taking.next(&busy, || 0)), [], "wake-ups");
+        assert_eq!(told(&taking.next(&busy, || foreign(0))), [], "wake-ups");
         let mut shared =
             Taking::new(Places { client: vec![0, 1], server: vec![0, 1], threads: 1, ..Places::default() }, 0);
-        assert_eq!(told(&shared.next(&Reading { load: vec![(90 * MS, 50)], ..reading(0, [30, 20]) }, || 0)), []);
+        assert_eq!(
+            told(&shared.next(&Reading { load: vec![(90 * MS, 50)], ..reading(0, [30, 20]) }, || foreign(0))),
+            []
+        );
     }
 
     #[test]
     fn a_reading_that_comes_late_was_stopped_unless_it_waited_for_a_cpu() {
         let late = Reading { at_ns: 4 * SLICE_NS + 1, own_ns: 5 * MS, ..reading(0, [30, 20]) };
-        let causes: Vec<_> = told(&taking().next(&late, || 0));
+        let causes: Vec<_> = told(&taking().next(&late, || foreign(0)));
         let expected = [0, 1, 2, 3].map(|slice| (slice, Cause::ClientStopped, 100));
         assert_eq!(causes, expected);
         let queued = Reading { reader_waited_ns: 290 * MS, ..late };
-        assert_eq!(told(&taking().next(&queued, || 0)), []);
+        assert_eq!(told(&taking().next(&queued, || foreign(0))), []);
     }
 
     #[test]
     fn quotas_disturb_when_they_stop_the_client_or_are_new_to_the_server() {
         let client = Reading { client_throttled_ns: 60 * MS, ..reading(0, [30, 20]) };
-        assert_eq!(told(&taking().next(&client, || 0)), [(0, Cause::ClientThrottled, 60)]);
+        assert_eq!(told(&taking().next(&client, || foreign(0))), [(0, Cause::ClientThrottled, 60)]);
         let quota = |quota| Reading { server_throttled_ns: 60 * MS, server_quota_ns: quota, ..reading(0, [30, 20]) };
-        assert_eq!(told(&taking().next(&quota(Some(1)), || 0)), [(0, Cause::ServerQuota, 60)]);
-        assert_eq!(told(&taking().next(&quota(None), || 0)), [], "it is as it was");
+        assert_eq!(told(&taking().next(&quota(Some(1)), || foreign(0))), [(0, Cause::ServerQuota, 60)]);
+        assert_eq!(told(&taking().next(&quota(None), || foreign(0))), [], "it is as it was");
     }
 }

@@ -50,7 +50,7 @@ const SECTIONS: [Section; 12] = [
 #[must_use]
 pub fn fingerprint(observer: &Observer) -> Fingerprint {
     let mut fingerprint = of_machine(&Files::default());
-    fingerprint.facts.extend(program::programs(&Files::default(), &observer.server_pids()));
+    fingerprint.facts.extend(program::programs(&Files::default(), &observer.asked_pids()));
     if let Some(ip) = observer.target_ip() {
         put(&mut fingerprint, ROUTE, route::route(ip));
     }

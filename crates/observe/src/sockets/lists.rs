@@ -17,6 +17,15 @@ pub(crate) struct Connection {
     pub(crate) there: SocketAddr,
 }
 
+/// The accepted end of a connection over a Unix socket.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct UnixConnection {
+    /// Where it was accepted.
+    pub(crate) at: String,
+    /// The socket of who connected.
+    pub(crate) client: u64,
+}
+
 impl SocketTable {
     /// Every socket that listens for TCP, and where.
     pub(crate) fn listening_anywhere(&mut self) -> io::Result<Vec<(u64, SocketAddr)>> {
@@ -48,6 +57,17 @@ impl SocketTable {
         let asked = ask(unix::StateFlags::LISTEN, 0, ShowFlags::NAME);
         self.each(Asked::all(SockDiagMessage::UnixRequest(asked)), |socket: UnixResponse| {
             found.extend(name(&socket).map(|name| (socket.header.inode.into(), name)));
+        })?;
+        Ok(found)
+    }
+
+    /// The accepted end of every connection over a Unix socket that has a name.
+    pub(crate) fn unix_connections(&mut self) -> io::Result<Vec<UnixConnection>> {
+        let mut found = Vec::new();
+        let asked = ask(unix::StateFlags::ESTABLISHED, 0, ShowFlags::NAME | ShowFlags::PEER);
+        self.each(Asked::all(SockDiagMessage::UnixRequest(asked)), |socket: UnixResponse| {
+            let client = socket.peer().filter(|peer| *peer != 0);
+            found.extend(client.zip(name(&socket)).map(|(client, at)| UnixConnection { at, client: client.into() }));
         })?;
         Ok(found)
     }
@@ -135,6 +155,8 @@ mod tests {
         let mut table = SocketTable::default();
         assert!(table.listening_by_path().unwrap().contains(&(inode(&listener), path.clone())));
         assert_eq!(table.unix(inode(&client)).unwrap(), Some((None, Some(inode(&server)))));
-        assert_eq!(table.unix(inode(&server)).unwrap(), Some((Some(path), Some(inode(&client)))));
+        assert_eq!(table.unix(inode(&server)).unwrap(), Some((Some(path.clone()), Some(inode(&client)))));
+        let expected = UnixConnection { at: path, client: inode(&client) };
+        assert!(table.unix_connections().unwrap().contains(&expected));
     }
 }

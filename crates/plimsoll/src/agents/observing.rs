@@ -10,6 +10,7 @@ use agent::{ObserveMessage, ObservedHost, Report};
 use clock::Clock;
 use engine::run::Control;
 use model::{Address, Environment, Phase, Sample};
+use observe::Backends;
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::Builder;
@@ -66,9 +67,10 @@ pub(super) fn start(report: impl Fn(Report) + Send + 'static) -> io::Result<Send
 fn observe(inbox: &Receiver<Wanted>, report: &dyn Fn(Report)) {
     let mut sampler: Option<Sampler> = None;
     let mut clock = Clock::start();
+    let backends = Backends::default();
     for wanted in inbox {
         match wanted {
-            Wanted::Observe(whom) => match find(&whom) {
+            Wanted::Observe(whom) => match find(&whom, &backends) {
                 Ok((found, host)) => {
                     sampler = Some(found);
                     report(Report::Observing(Box::new(host)));
@@ -96,7 +98,7 @@ fn observe(inbox: &Receiver<Wanted>, report: &dyn Fn(Report)) {
 }
 
 /// Finds the processes.
-fn find(whom: &ObserveMessage) -> Result<(Sampler, ObservedHost), CommandError> {
+fn find(whom: &ObserveMessage, backends: &Backends) -> Result<(Sampler, ObservedHost), CommandError> {
     let (server, observe) = processes(whom.server.as_deref(), &whom.observe)?;
     let companions = companions(whom.parts.iter().map(|(name, pid)| (name.as_str(), *pid)), &observe);
     let is_here = is_local(&whom.address);
@@ -108,7 +110,18 @@ fn find(whom: &ObserveMessage) -> Result<(Sampler, ObservedHost), CommandError> 
     }
     let address = whom.address.clone();
     let (neighbours, is_load_here, keeps_account) = (Vec::new(), true, false);
-    let watched = Watched { address, is_here, server, companions, neighbours, is_load_here, keeps_account };
+    let backends = backends.clone();
+    let watched = Watched {
+        address,
+        is_here,
+        server,
+        product: None,
+        companions,
+        backends,
+        neighbours,
+        is_load_here,
+        keeps_account,
+    };
     let Environment { kernel, cpu_model, .. } = environment::describe();
     let fingerprint = whom.wants_fingerprint.then(|| watched.fingerprint().fingerprint);
     Ok((watched.sampler(), ObservedHost { kernel, cpu_model, fingerprint }))

@@ -37,7 +37,7 @@ use model::{
     ALL_ELSEWHERE, Address, Begun, Change, CheckState, DuetSet, Environment, Event, LimiterContext, Load, Measurement,
     NOT_OBSERVED, NS_PER_S, Numbering, Plan, Probe, Redacted, Sample, SessionEvent, SourceId, Stop, Warmup,
 };
-use observe::TakenFingerprint;
+use observe::{Backends, TakenFingerprint};
 use observers::Observers;
 use partner::Partner;
 use server_host::ServerHost;
@@ -88,6 +88,8 @@ pub(crate) struct Session {
     pub(crate) budget_ns: u64,
     /// The server's CPU quota before the first load.
     quota: OnceCell<Option<u64>>,
+    /// Who is found to be behind the server.
+    backends: Backends,
     /// The record of this verb.
     pub(crate) directory: PathBuf,
     /// When preparing began, RFC 3339.
@@ -166,7 +168,10 @@ impl Session {
         let is_here = agents.server.is_none() && is_local(&address);
         let recognised = sut.recognise(&address).filter(|_| options.is_observed && is_here);
         recognised.iter().for_each(|note| progress.line(note));
-        let watched = watched(&sut, &address, is_here, &selectors);
+        let watched = watched(&sut, &address, is_here, &selectors, &probe);
+        if options.is_observed && is_here && !rustix::process::geteuid().is_root() {
+            watched.unseen().iter().for_each(|unseen| progress.line(&format!("note: {unseen}")));
+        }
         if is_here && wants_server_cpus(&settings) {
             settings.server_cpus = watched.server_cpus();
         }
@@ -186,6 +191,7 @@ impl Session {
             next_number,
             budget_ns: 0,
             quota: OnceCell::new(),
+            backends: watched.backends,
             directory: PathBuf::new(),
             started,
             stop,
@@ -448,7 +454,8 @@ impl Session {
         Watched {
             is_load_here,
             keeps_account,
-            ..watched(&self.sut, &self.address, self.is_server_here(), &self.selectors)
+            backends: self.backends.clone(),
+            ..watched(&self.sut, &self.address, self.is_server_here(), &self.selectors, &self.probe)
         }
     }
 
@@ -479,12 +486,14 @@ impl Session {
 }
 
 /// The processes of the target, the parts of a server that was started here, and what `--observe` names.
-fn watched(sut: &Sut, address: &Address, is_here: bool, selectors: &Selectors) -> Watched {
+fn watched(sut: &Sut, address: &Address, is_here: bool, selectors: &Selectors, probe: &Probe) -> Watched {
     Watched {
         address: address.clone(),
         is_here,
         server: selectors.server.clone(),
+        product: probe.found().and_then(|fetch| fetch.server.clone()),
         companions: watch::companions(sut.processes(), &selectors.observe),
+        backends: Backends::default(),
         neighbours: Vec::new(),
         is_load_here: true,
         keeps_account: true,

@@ -8,7 +8,7 @@ use clock::{Clock, monotonic_ns, process_cpu_ns, thread_cpu_ns};
 use engine::marks::SliceMarks;
 use engine::run::Control;
 use model::{Address, Event, Phase, Sample, SliceAccount, Tick};
-use observe::{Clocks, Observer, ProcessSelector, TakenFingerprint};
+use observe::{Backends, Clocks, Observer, ProcessSelector, TakenFingerprint};
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -33,8 +33,12 @@ pub(crate) struct Watched {
     pub(crate) is_here: bool,
     /// None: whoever listens there.
     pub(crate) server: Option<ProcessSelector>,
+    /// What it calls itself, where it was asked: the `Server` of its answers.
+    pub(crate) product: Option<String>,
     /// Beside it.
     pub(crate) companions: Vec<ProcessSelector>,
+    /// Who is found to be behind the server, kept from one load to the next.
+    pub(crate) backends: Backends,
     /// Processes of another server that is measured at the same time.
     pub(crate) neighbours: Vec<i32>,
     /// True if the load comes from this machine.
@@ -67,6 +71,11 @@ impl Watched {
         self.observer().server_cpus()
     }
 
+    /// What this user cannot see of the server, and what helps; none where it sees all.
+    pub(crate) fn unseen(&self) -> Option<String> {
+        self.observer().unseen()
+    }
+
     /// What takes samples of them, which finds them first: that takes a moment.
     pub(crate) fn sampler(&self) -> Sampler {
         Sampler { observer: Box::new(self.observer()) }
@@ -74,10 +83,11 @@ impl Watched {
 
     fn observer(&self) -> Observer {
         let (address, is_here) = (self.address.clone(), self.is_here);
-        match &self.server {
+        let observer = match &self.server {
             Some(server) => Observer::with_server(address, is_here, server, &self.companions),
             None => Observer::new(address, is_here, &self.companions),
-        }
+        };
+        observer.knowing(&self.backends).of_product(self.product.as_deref())
     }
 }
 

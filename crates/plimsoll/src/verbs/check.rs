@@ -23,6 +23,7 @@ use model::{
     Address, CheckRecord, CheckRow, CheckState, Environment, FORMAT_CHECK, Load, NS_PER_S, Numbering, Plan, Protocol,
     Redacted, Stop, TargetCheck, Warmup,
 };
+use observe::Backends;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -85,7 +86,9 @@ fn of_machine(args: &CheckArgs, load: Load) -> Result<Looked, CommandError> {
         address,
         is_here: false,
         server,
+        product: None,
         companions: watch::companions([], &observe),
+        backends: Backends::default(),
         neighbours: Vec::new(),
     };
     let progress = Progress::new(args.quiet);

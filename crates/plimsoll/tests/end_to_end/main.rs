@@ -24,6 +24,7 @@ mod interrupted;
 mod limits;
 mod limits_behind;
 mod manners;
+mod neighbours;
 mod observed;
 mod observing;
 mod open_loop;

@@ -256,7 +256,11 @@ mod tests {
             to_ns: 3 * NS_PER_S,
             machine: Some(MachineCpu { total, cpus: vec![CpuTimes::default(); 2], ..MachineCpu::default() }),
             groups: vec![group],
-            others: Some(OthersUse { from_ns: NS_PER_S, processes: vec![process("sshd", 1, NS_PER_S)] }),
+            others: Some(OthersUse {
+                from_ns: NS_PER_S,
+                processes: vec![process("sshd", 1, NS_PER_S)],
+                ..OthersUse::default()
+            }),
             kernel: model::KernelFigures {
                 counters: counters.map(|(part, figures)| (part.to_owned(), figures)).into(),
                 ..model::KernelFigures::default()

@@ -1,12 +1,14 @@
 //! Machine and server in words.
 
 use model::human::{bytes, percent, plural, time};
-use model::{PointSummary, PoolObserved, ProcessObserved, RunRecord, ServerObserved};
+use model::{Observed, PointSummary, PoolObserved, ProcessObserved, RunRecord, ServerObserved};
 
 /// Processes named in a line.
 const NAMED_MAX: usize = 3;
 /// Occupancy from which on a pool of workers is told: half of it.
 const POOL_TOLD: f64 = 0.5;
+/// Share of the CPUs from which on it is told what is missing in the server's figures.
+const UNSEEN_MIN: f64 = 0.02;
 /// Shares below it, of occupancy and of what workers waited for, are hardly there.
 const HARDLY: f64 = 0.01;
 
@@ -14,10 +16,22 @@ const HARDLY: f64 = 0.01;
 pub(crate) fn server(record: &RunRecord) -> Option<String> {
     let observed = record.observed.as_ref()?;
     match (&observed.server, observed.unavailable.get("server")) {
-        (Some(server), _) => Some(server_use(server)),
+        (Some(server), _) => Some(server_use(server) + &unseen(observed)),
         (None, Some(why)) => Some(format!("CPU not known: {why}")),
         (None, None) => None,
     }
+}
+
+/// That programs which may work for the server are not in its figures; nothing where they used next to no CPU time.
+pub(crate) fn unseen(observed: &Observed) -> String {
+    let undecided = observed.others.iter().flat_map(|others| &others.undecided);
+    let (cores, names): (Vec<f64>, Vec<&str>) = undecided.map(|other| (other.cpu_cores, other.name.as_str())).unzip();
+    let cpus = observed.machine.as_ref().map_or(1, |machine| machine.cpus.max(1));
+    if cores.iter().sum::<f64>() <= UNSEEN_MIN * f64::from(cpus) {
+        return String::new();
+    }
+    let names: Vec<&str> = names.into_iter().take(NAMED_MAX).collect();
+    format!("; without {}, of which this user cannot see whether it works for the server", names.join(", "))
 }
 
 /// What each companion used, or why that is not known: name and words.
@@ -120,12 +134,24 @@ pub(crate) fn server_column(curve: &[PointSummary]) -> Option<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::{OtherObserved, OthersObserved};
 
     #[test]
     fn processes_are_named_by_number() {
         let process = |name: &str, count| ProcessObserved { name: name.into(), count, ..ProcessObserved::default() };
         assert_eq!(processes(&[process("nginx", 3), process("php", 1)]), "nginx x 3, php");
         assert_eq!(processes(&["a", "b", "c", "d", "e"].map(|name| process(name, 1))), "a, b, c, 2 more");
+    }
+
+    #[test]
+    fn figures_of_the_front_alone_are_told_as_such() {
+        let with = |cpu_cores| {
+            let other = OtherObserved { name: "mariadbd".into(), cpu_cores };
+            let others = OthersObserved { undecided: vec![other], ..OthersObserved::default() };
+            unseen(&Observed { others: Some(others), ..Observed::default() })
+        };
+        assert_eq!(with(0.01), "");
+        assert_eq!(with(0.5), "; without mariadbd, of which this user cannot see whether it works for the server");
     }
 
     #[test]

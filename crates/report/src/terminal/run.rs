@@ -206,8 +206,9 @@ pub(crate) fn cpu_per_request(record: &RunRecord) -> Option<String> {
     };
     let has_companions = record.observed.as_ref().is_some_and(|observed| !observed.companions.is_empty());
     let whose = if has_companions { "of the server and its companions" } else { "of the server" };
+    let unseen = record.observed.as_ref().map_or_else(String::new, observed::unseen);
     let note = "; time that was taken is not in it, frequency and caches are";
-    Some(format!("{} {whose}{interval}{note}", time(cost.value)))
+    Some(format!("{} {whose}{interval}{unseen}{note}", time(cost.value)))
 }
 
 pub(crate) fn goodput(record: &RunRecord) -> String {

@@ -479,6 +479,7 @@ fn observed(cores: f64) -> Observed {
         others: Some(OthersObserved {
             cpu_cores: 0.12,
             processes: vec![OtherObserved { name: "cron".to_owned(), cpu_cores: 0.1 }],
+            undecided: Vec::new(),
         }),
         counters: [("tcp".to_owned(), [("ListenDrops".to_owned(), 0), ("RetransSegs".to_owned(), 3)].into())].into(),
         gauges: [(

@@ -367,7 +367,7 @@ fn full_observation() -> Observation {
         to_ns: NS_PER_S,
         machine: Some(MachineCpu { cpus: vec![CpuTimes::default()], ..MachineCpu::default() }),
         groups: vec![group],
-        others: Some(OthersUse { from_ns: 0, processes: vec![used()] }),
+        others: Some(OthersUse { from_ns: 0, processes: vec![used()], ..OthersUse::default() }),
         kernel: KernelFigures { counters, ..KernelFigures::default() },
         unavailable: [(text(), text())].into(),
         ..Observation::default()

@@ -19,15 +19,15 @@ const IN_FLIGHT: f64 = 1.5;
 const STOLEN: f64 = 0.98;
 /// What confines a server to some CPUs of a machine.
 const AFFINITY: &str = "CPU affinity (taskset, cpuset)";
-/// From this share of the CPUs on programs that are taken to work for the server are named.
-const BEHIND_MIN: f64 = 0.02;
+/// From this share of the CPUs on programs that may work for the server are named.
+const UNDECIDED_MIN: f64 = 0.02;
 /// Processes named.
 const NAMED_MAX: usize = 3;
 /// Fewer CPUs than this are not worth naming.
 const CORES_MIN: f64 = 0.02;
 
 pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
-    let Some(Cpus { busy, used, behind, shares, granted, count: cpus }) = input.server_cpus() else {
+    let Some(Cpus { busy, used, undecided, shares, granted, count: cpus }) = input.server_cpus() else {
         return Detection::Unchecked("CPUs of the server not visible (remote, or processes hidden)");
     };
     let queue = queue(input, cpus);
@@ -40,15 +40,15 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
     let machine = input.observed().and_then(|seen| seen.machine.as_ref()).map_or(0, |machine| machine.cpus);
     let is_confined = cpus < f64::from(machine);
     let left = if granted < STOLEN { " of the time left by the hypervisor" } else { "" };
-    let named_behind: Vec<_> = input.behind().filter(|_| behind >= BEHIND_MIN).collect();
+    let may_belong: Vec<_> = input.undecided().filter(|_| undecided >= UNDECIDED_MIN).collect();
     let says = format!(
         "the {} available to the server{} {verb} {} busy ({}){left}; {}{}{}",
         plural(cpus as u64, "CPU"),
         if is_confined { format!(" (of {machine})") } else { String::new() },
         percent(busy),
         split.join(", "),
-        list(&users(input, &named_behind)),
-        behind_words(&named_behind),
+        list(&users(input, &may_belong)),
+        undecided_words(&may_belong),
         if is_confined { "; more processes or workers on them would not help" } else { "" }
     );
     let change = Change::twice("CPUs", cpus, None);
@@ -73,7 +73,7 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
         ]),
         change: Some(change),
         relief: Relief::Cpu,
-        is_inferred: used - behind < OWN,
+        is_inferred: used - undecided < OWN,
         ..Signal::default()
     })
 }
@@ -88,21 +88,21 @@ fn queue(input: &LimiterInput<'_>, cpus: f64) -> bool {
         || input.evidence.outstanding.mean >= IN_FLIGHT * cpus
 }
 
-/// Who is taken to work for the server, and how it is made sure; nothing where nobody is.
-fn behind_words(behind: &[&OtherObserved]) -> String {
-    let first = behind.iter().max_by(|a, b| a.cpu_cores.total_cmp(&b.cpu_cores));
+/// Who may work for the server, and how it is made sure; nothing where nobody does.
+fn undecided_words(undecided: &[&OtherObserved]) -> String {
+    let first = undecided.iter().max_by(|a, b| a.cpu_cores.total_cmp(&b.cpu_cores));
     first.map_or_else(String::new, |first| {
         let (name, typed) = (&first.name, observable(&first.name));
-        format!("; {name} is taken to work for this server (--observe {typed} makes sure)")
+        format!("; this user cannot see whether {name} works for this server (run as root, or --observe {typed})")
     })
 }
 
-/// Largest users of CPU time: processes of the server and its companions, what is taken to work for them, and the load
+/// Largest users of CPU time: processes of the server and its companions, what may work for them, and the load
 /// generator where it has no CPUs of its own.
-fn users(input: &LimiterInput<'_>, behind: &[&OtherObserved]) -> Vec<String> {
+fn users(input: &LimiterInput<'_>, undecided: &[&OtherObserved]) -> Vec<String> {
     let processes = input.groups().flat_map(|(_, group)| &group.processes);
     let mut all: Vec<(&str, f64)> = processes.map(|process| (process.name.as_str(), process.cpu_cores)).collect();
-    all.extend(behind.iter().map(|other| (other.name.as_str(), other.cpu_cores)));
+    all.extend(undecided.iter().map(|other| (other.name.as_str(), other.cpu_cores)));
     all.extend(input.generator_beside().map(|generator| ("the load generator itself", generator.cpu_cores)));
     all.retain(|(_, cores)| *cores >= CORES_MIN);
     all.sort_by(|a, b| b.1.total_cmp(&a.1));

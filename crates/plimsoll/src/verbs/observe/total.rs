@@ -31,7 +31,7 @@ impl Total {
             sum.machine.get_or_insert_default().add(machine);
         }
         if let Some(others) = &seen.others {
-            let first = OthersUse { from_ns: others.from_ns, processes: Vec::new() };
+            let first = OthersUse { from_ns: others.from_ns, processes: Vec::new(), ..OthersUse::default() };
             add_processes(&mut sum.others.get_or_insert(first).processes, &others.processes);
         }
         for (part, grown) in &seen.kernel.counters {

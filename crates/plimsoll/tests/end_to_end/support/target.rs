@@ -5,6 +5,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
@@ -21,7 +22,13 @@ impl Target {
     /// Starts it on a free port of loopback.
     #[track_caller]
     pub(crate) fn start(args: &[&str]) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_plimsoll"))
+        Self::start_as(Path::new(env!("CARGO_BIN_EXE_plimsoll")), args)
+    }
+
+    /// The same by another path, after which its processes are called.
+    #[track_caller]
+    pub(crate) fn start_as(program: &Path, args: &[&str]) -> Self {
+        let mut child = Command::new(program)
             .args(["target", "--die-with-parent"])
             .args(args)
             .stdout(Stdio::piped())

@@ -56,14 +56,17 @@ pub(super) fn configuration(root: &Path, site: Site<'_>) -> String {
         0 => "master_process off;".to_owned(),
         n => format!("worker_processes {n};"),
     };
-    let (ssl, tls) = site.tls.map_or_else(Default::default, |(protocols, _)| {
-        let tls = format!(
-            "ssl_certificate {root}/cert.pem; ssl_certificate_key {root}/key.pem; ssl_protocols {protocols}; \
+    let (ssl, tls) = site.tls.map_or_else(
+        || ("", site.nginx_directives.to_owned()),
+        |(protocols, _)| {
+            let tls = format!(
+                "ssl_certificate {root}/cert.pem; ssl_certificate_key {root}/key.pem; ssl_protocols {protocols}; \
              ssl_session_cache shared:s:1m; {}",
-            site.nginx_directives
-        );
-        (" ssl", tls)
-    });
+                site.nginx_directives
+            );
+            (" ssl", tls)
+        },
+    );
     format!(
         "daemon off;\n\
          {processes}\n\

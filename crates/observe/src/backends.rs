@@ -9,13 +9,12 @@ mod links;
 use crate::files::Files;
 use crate::listener::holds;
 use crate::processes::seen;
+use crate::sockets::SocketTable;
 use links::{Called, Links, is_same_service};
 use procfs::process::{FDPermissions, FDTarget, Process};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-use crate::sockets::SocketTable;
 
 /// Descriptors and sockets that may be gone through each time; after more of them some times are left out.
 const EACH_TIME_MAX: usize = 1_000;
@@ -212,19 +211,23 @@ impl Held {
 /// `members`, and init.
 pub(crate) fn standing_alone(members: &[i32]) -> BTreeSet<i32> {
     let own = std::process::id().cast_signed();
-    let above = members.iter().copied().chain([own]).flat_map(ancestors);
-    above.filter(|pid| !members.contains(pid)).chain([INIT]).collect()
+    let mut above = BTreeSet::from([INIT]);
+    for pid in members.iter().copied().chain([own]) {
+        let mut parent = pid;
+        // What is above one that was met before was met with it.
+        while let Some(ppid) = seen(parent).map(|seen| seen.ppid).filter(|ppid| *ppid > 0) {
+            if !above.insert(ppid) {
+                break;
+            }
+            parent = ppid;
+        }
+    }
+    above.retain(|pid| *pid == INIT || !members.contains(pid));
+    above
 }
 
 fn is_above(pid: i32, members: &[i32]) -> bool {
     standing_alone(members).contains(&pid)
-}
-
-/// The processes that one descends from, up to init.
-fn ancestors(pid: i32) -> Vec<i32> {
-    let parent = |pid: i32| seen(pid).map(|seen| seen.ppid).filter(|ppid| *ppid > 0);
-    // No tree is as deep; the kernel's numbers may form a ring while it is read.
-    std::iter::successors(parent(pid), |pid| parent(*pid)).take(64).collect()
 }
 
 /// True if a process has one of these pipes open to read.

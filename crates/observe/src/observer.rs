@@ -145,6 +145,8 @@ impl Observer {
         // What is missing now will be missing in the first sample, which says so.
         let _ = self.machine.sample();
         let _ = self.generator.sample();
+        self.look_backends();
+        self.take_in_backends();
         self.sample_first(now_ns);
     }
 
@@ -265,8 +267,6 @@ impl Observer {
             (None, _) => {}
         }
         let mut taken = self.taken_by_server();
-        self.look_backends();
-        self.take_in_backends();
         let (own, may_overlap) = (own(), self.may_overlap());
         for companion in &mut self.companions {
             companion.start(&present, if may_overlap { &own } else { &taken }, now_ns);

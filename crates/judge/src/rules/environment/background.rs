@@ -1,6 +1,6 @@
 //! EN-03: CPU time of other processes.
 
-use crate::facts::disturbed::{self, Taken, account};
+use crate::facts::disturbed::{self, INVALID_SHARE, Taken, account};
 use crate::facts::kernel::{ELSEWHERE, is_server_seen};
 use crate::text::{list, observable, program};
 use crate::{Check, Outcome, Rule};
@@ -105,7 +105,8 @@ fn of_undecided(evidence: &Evidence, undecided: &[OtherObserved], cpus: f64) -> 
         program(&first.name),
         observable(&first.name)
     );
-    let taken = Taken::new(RULE.id, CAUSES, share, facts, &remedy);
+    // A backend of another user may use nearly all of the CPUs: that it may be one is no reason to give the numbers up.
+    let taken = Taken::new(RULE.id, CAUSES, share.min(INVALID_SHARE), facts, &remedy);
     Some(Taken { warning_share: WARNING_SHARE, bound_share: WARNING_SHARE, ..taken }.outcome(evidence))
 }
 
@@ -234,6 +235,8 @@ mod tests {
         undecided(&mut evidence, 0.5);
         let found = finding(check(&evidence));
         assert_eq!(found.state, FindingState::Bound);
+        undecided(&mut evidence, 1.9);
+        assert_eq!(state(&check(&evidence)), Some(FindingState::Bound), "it may be most of the server");
         assert!(found.message.starts_with("mariadbd 25 % of the CPUs: this user cannot see"), "{}", found.message);
         assert!(found.remedy.contains("as root") && found.remedy.ends_with("--observe mariadbd"), "{}", found.remedy);
     }

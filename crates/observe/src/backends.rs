@@ -290,7 +290,9 @@ mod tests {
         let backends = Backends::default();
         backends.look(&[server_pid], &[reader_pid, other_pid, std::process::id().cast_signed()]);
         let found: Vec<i32> = backends.found().into_iter().map(|one| one.pid).collect();
-        [server, reader, other].map(end);
+        for child in [server, reader, other] {
+            end(child);
+        }
         assert_eq!(found, [reader_pid]);
     }
 }

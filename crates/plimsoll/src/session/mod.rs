@@ -166,12 +166,9 @@ impl Session {
         }
         let agents = SessionAgents::new(options.agents, &address, sut.processes_there(), &stop, &progress)?;
         let is_here = agents.server.is_none() && is_local(&address);
-        let recognised = sut.recognise(&address).filter(|_| options.is_observed && is_here);
-        recognised.iter().for_each(|note| progress.line(note));
+        let recognised = sut.recognise(&address);
         let watched = watched(&sut, &address, is_here, &selectors, &probe);
-        if options.is_observed && is_here && !rustix::process::geteuid().is_root() {
-            watched.unseen().iter().for_each(|unseen| progress.line(&format!("note: {unseen}")));
-        }
+        watched.notes(recognised, options.is_observed && is_here).for_each(|note| progress.line(&note));
         if is_here && wants_server_cpus(&settings) {
             settings.server_cpus = watched.server_cpus();
         }

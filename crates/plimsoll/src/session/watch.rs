@@ -71,9 +71,12 @@ impl Watched {
         self.observer().server_cpus()
     }
 
-    /// What this user cannot see of the server, and what helps; none where it sees all.
-    pub(crate) fn unseen(&self) -> Option<String> {
-        self.observer().unseen()
+    /// What is to be told before a load on a server that `is_seen`: that it was recognised, and to a user without root what cannot
+    /// be seen of it, with what helps.
+    pub(crate) fn notes(&self, recognised: Option<String>, is_seen: bool) -> impl Iterator<Item = String> + use<> {
+        let asks = is_seen && !rustix::process::geteuid().is_root();
+        let unseen = if asks { self.observer().unseen() } else { None };
+        recognised.filter(|_| is_seen).into_iter().chain(unseen.map(|unseen| format!("note: {unseen}")))
     }
 
     /// What takes samples of them, which finds them first: that takes a moment.

@@ -36,7 +36,9 @@ impl OwnMachine {
             // A server here is none of the other programs.
             is_here: is_local(address),
             server: None,
+            product: None,
             companions: Vec::new(),
+            backends: Backends::default(),
             neighbours: Vec::new(),
             is_load_here: true,
             keeps_account: false,

@@ -15,7 +15,7 @@ const COUNT_MIN: u64 = 100;
 
 pub(crate) const RULE: Rule = Rule {
     id: "NE-12",
-    title: "new connection to an upstream for each request",
+    title: "new upstream connection per request",
     detects: "proxy or application that connects anew to what is behind it for nearly each request",
     threshold: "connections opened on the server's machine, without this load's own, >= 100 and 0.5 to 4 for each response: \
                 note (plimsoll defaults)",

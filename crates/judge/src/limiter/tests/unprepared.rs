@@ -413,7 +413,8 @@ fn places_to_look_at_are_those_that_this_load_has_shown() {
     // redis-server was 99.5 % busy, and nginx's max_conns was named.
     let redis = says(&|evidence| {
         let other = model::OtherObserved { name: "redis-server".into(), cpu_cores: 0.98 };
-        seen(evidence).others = Some(model::OthersObserved { cpu_cores: 0.98, processes: vec![other] });
+        let processes = vec![other];
+        seen(evidence).others = Some(model::OthersObserved { cpu_cores: 0.98, processes, undecided: Vec::new() });
     });
     assert!(redis.contains("look at redis-server first, which uses 0.98 CPUs, as much as one thread can"), "{redis}");
     assert!(!redis.contains("max_conns"), "{redis}");

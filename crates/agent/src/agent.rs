@@ -7,7 +7,7 @@ use crate::message::{
     Hello, ObserveMessage, ObservedHost, OfAgent, OfCoordinator, PlanMessage, ServerRuns, StartServer, TickMessage,
 };
 use crate::totals::Totals;
-use model::{NS_PER_S, Phase, Plan, Sample, Segment, Tick, TlsSession};
+use model::{Fruitless, NS_PER_S, Phase, Plan, Sample, Segment, Tick, TlsSession};
 use std::collections::VecDeque;
 use thiserror::Error;
 
@@ -88,6 +88,8 @@ pub enum Report {
         established: u32,
         /// How long that took; ns.
         took_ns: u64,
+        /// What came of the attempts that did not lead to one of them.
+        fruitless: Fruitless,
         /// What one of them has agreed on, if they are encrypted.
         tls: Option<TlsSession>,
     },
@@ -326,9 +328,9 @@ impl Agent {
     /// Takes in what the load says.
     pub fn on_report(&mut self, report: Report, now_ns: u64) {
         let message = match report {
-            Report::Ready { requested, established, took_ns, tls } => {
+            Report::Ready { requested, established, took_ns, fruitless, tls } => {
                 self.state = State::Ready;
-                OfAgent::Ready { requested, established, took_ns, tls }
+                OfAgent::Ready { requested, established, took_ns, fruitless, tls }
             }
             Report::Started { attempt, late_ns } => {
                 self.state = State::Under;

@@ -11,7 +11,7 @@ use crate::link::{Link, ProbeSaid, Said, Stage};
 use crate::merge::{Merge, source};
 use crate::message::{Hello, OfCoordinator, PlanMessage};
 use crate::segment::Part;
-use model::{AgentLoss, Event, NS_PER_S, Plan, Sample};
+use model::{AgentLoss, Event, Fruitless, NS_PER_S, Plan, Sample};
 use std::collections::VecDeque;
 
 /// Agents beside the first that are told to be missing.
@@ -491,6 +491,10 @@ impl Fleet {
             requested: told().map(|told| told.requested).fold(0, u32::saturating_add),
             established: told().map(|told| told.established).fold(0, u32::saturating_add),
             took_ns: told().map(|told| told.took_ns).max().unwrap_or(0),
+            fruitless: told().fold(Fruitless::default(), |mut sum, told| {
+                sum.add(&told.fruitless);
+                sum
+            }),
             tls: told().find_map(|told| told.tls.clone()),
         };
         self.events.push_back(FleetEvent::Load(event));

@@ -10,7 +10,7 @@ use crate::message::{Hello, ObservedHost, OfAgent, OfCoordinator, ServerRuns, Ti
 use crate::segment::Part;
 use crate::sync::{Offset, Recent, RoundTrip, Sync};
 use crate::totals::Totals;
-use model::{AgentEnd, AgentLoss, AgentStart, MergedHistogram, NS_PER_S, Sample, Tick, TlsSession};
+use model::{AgentEnd, AgentLoss, AgentStart, Fruitless, MergedHistogram, NS_PER_S, Sample, Tick, TlsSession};
 use std::collections::VecDeque;
 
 /// Pings whose answers are still awaited; older ones came too late to say anything.
@@ -52,6 +52,7 @@ pub(crate) struct Told {
     pub(crate) requested: u32,
     pub(crate) established: u32,
     pub(crate) took_ns: u64,
+    pub(crate) fruitless: Fruitless,
     pub(crate) tls: Option<TlsSession>,
     /// The order to start that it has confirmed.
     pub(crate) armed: Option<u32>,
@@ -232,12 +233,12 @@ impl Link {
             (OfAgent::Pong { number, received_ns: there_ns, sent_ns }, _) => {
                 return self.on_pong(number, there_ns, sent_ns, received_ns);
             }
-            (OfAgent::Ready { requested, established, took_ns, mut tls }, Stage::Opening) => {
+            (OfAgent::Ready { requested, established, took_ns, fruitless, mut tls }, Stage::Opening) => {
                 // Names of versions and ciphers.
                 if let Some(TlsSession { version, cipher, .. }) = &mut tls {
                     (*version, *cipher) = (checked::text(version), checked::text(cipher));
                 }
-                self.told = Told { requested, established, took_ns, tls, ..Told::default() };
+                self.told = Told { requested, established, took_ns, fruitless, tls, ..Told::default() };
                 self.stage = Stage::Ready;
             }
             (OfAgent::Armed { attempt, margin_ns }, Stage::Ready | Stage::Armed) => {

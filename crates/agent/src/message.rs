@@ -3,7 +3,8 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use model::{
-    Address, Fingerprint, Histograms, MergedHistogram, Phase, Plan, Sample, Segment, Served, Tick, TlsSession,
+    Address, Fingerprint, Fruitless, Histograms, MergedHistogram, Phase, Plan, Sample, Segment, Served, Tick,
+    TlsSession,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -62,6 +63,8 @@ pub enum OfAgent {
         established: u32,
         /// How long that took; ns.
         took_ns: u64,
+        /// What came of the attempts that did not lead to one of them.
+        fruitless: Fruitless,
         /// What one of them has agreed on, if they are encrypted.
         tls: Option<TlsSession>,
     },

@@ -31,12 +31,36 @@ impl Totals {
     }
 
     fn largest(&self) -> u64 {
-        let Flow { sent, completed, good, failed, bytes_received, bytes_sent, opened, grown, resumed, outstanding_ns } =
-            self.flow;
+        let Flow {
+            sent,
+            completed,
+            good,
+            failed,
+            bytes_received,
+            bytes_sent,
+            opened,
+            grown,
+            resumed,
+            fruitless,
+            outstanding_ns,
+        } = self.flow;
+        let fruitless = fruitless.all();
         let Cohort { planned, broken_response_ns, censored, body_checked, status, failures, mix, .. } = &self.cohort;
         let compared = [self.cohort.bodies_compared, self.cohort.bodies_other];
         let cohort = [self.cohort.sent, self.cohort.completed, self.cohort.good];
-        let flow = [sent, completed, good, failed, bytes_received, bytes_sent, opened, grown, resumed, outstanding_ns];
+        let flow = [
+            sent,
+            completed,
+            good,
+            failed,
+            bytes_received,
+            bytes_sent,
+            opened,
+            grown,
+            resumed,
+            fruitless,
+            outstanding_ns,
+        ];
         let maps = status.values().chain(failures.values()).copied();
         let mix = mix.iter().flat_map(|item| [item.completed, item.good, item.response_ns]);
         let rest = [*planned, *broken_response_ns, *censored, *body_checked, self.values];

@@ -60,6 +60,8 @@ pub(crate) struct Job {
     pub(crate) pace: Pace,
     /// Requests this thread may start inside the window; none: as many as fit.
     pub(crate) quota: Option<u64>,
+    /// Requests this thread may start before the window; none: as many as fit.
+    pub(crate) warmup_quota: Option<u64>,
     pub(crate) keepalive: bool,
     pub(crate) timeout_ns: u64,
 }
@@ -90,6 +92,8 @@ pub(crate) struct Core {
     /// Length of each request of one write.
     lengths: Vec<usize>,
     quota_used: u64,
+    /// Requests assigned that were intended before the window.
+    warmup_used: u64,
     next_sweep_ns: u64,
     ticks: Ticks,
     aside: Aside,
@@ -127,6 +131,7 @@ impl Core {
             joined: Vec::new(),
             lengths: Vec::with_capacity(job.pipeline),
             quota_used: 0,
+            warmup_used: 0,
             next_sweep_ns: 0,
             kept_sends: kept_sends(&job.pace, window.start_ns()),
             over_ns: None,
@@ -163,6 +168,12 @@ impl Core {
 
     /// Connection `conn` has failed to open, or was lost, before the clock starts.
     pub(crate) fn lost_early(&mut self, conn: usize, net: &mut impl Transport) {
+        self.abandon(conn, net);
+    }
+
+    /// Connection `conn` was lost before the clock starts, and counts as open at the start.
+    pub(crate) fn lost_at_start(&mut self, conn: usize, kind: FailureKind, net: &mut impl Transport) {
+        self.count_fruitless(conn, Failure::new(FailurePhase::FirstByte, kind));
         self.abandon(conn, net);
     }
 
@@ -273,6 +284,7 @@ impl Core {
         if self.conns[conn].is_busy() {
             self.fail(conn, failure, now, net);
         } else {
+            self.count_fruitless(conn, failure);
             self.abandon(conn, net);
             self.back_off(conn, now);
         }
@@ -315,7 +327,7 @@ impl Core {
                     }
                     is_freed = true;
                 }
-                Err(_) if !c.is_busy() => return self.idle_lost(conn, now, net),
+                Err(_) if !c.is_busy() => return self.idle_lost(conn, FailureKind::Malformed, now, net),
                 Err(error) => return self.fail(conn, failure_of(error), now, net),
             }
         }
@@ -330,7 +342,7 @@ impl Core {
         self.advance(now);
         let c = &mut self.conns[conn];
         if !c.is_busy() {
-            return self.idle_lost(conn, now, net);
+            return self.idle_lost(conn, FailureKind::Closed, now, net);
         }
         match c.machine.receive_eof() {
             // A connection that has ended serves no other request, whatever the response says.
@@ -352,7 +364,7 @@ impl Core {
             let phase = c.phase();
             self.fail(conn, Failure::new(phase, kind), now, net);
         } else {
-            self.idle_lost(conn, now, net);
+            self.idle_lost(conn, kind, now, net);
         }
     }
 
@@ -366,6 +378,9 @@ impl Core {
             while self.conns[conn].has_room(self.job.pipeline) && self.may_start(now) {
                 self.assign(conn, now, now);
             }
+            if now < self.start_ns && self.is_warmed() && !self.conns[conn].is_busy() {
+                self.retry(conn, self.start_ns);
+            }
             self.go(conn, now, net);
         }
     }
@@ -374,6 +389,11 @@ impl Core {
     #[inline]
     fn send_due(&mut self, now: u64, net: &mut impl Transport) {
         while let Some(intended) = self.job.pace.due_ns() {
+            // Of a warm-up that has sent all it may: those are left out, whether they are due already or not.
+            if intended < self.start_ns && self.is_warmed() {
+                self.job.pace.advance();
+                continue;
+            }
             if intended > now || !self.may_start(intended) {
                 break;
             }
@@ -410,8 +430,17 @@ impl Core {
     /// True if a request intended at `intended_ns` belongs to the load at all.
     #[inline]
     fn may_start(&self, intended_ns: u64) -> bool {
-        let quota_left = self.job.quota.is_none_or(|quota| self.quota_used < quota);
-        !self.ended && intended_ns < self.end_ns && (quota_left || intended_ns < self.start_ns)
+        let has_left = match intended_ns < self.start_ns {
+            true => !self.is_warmed(),
+            false => self.job.quota.is_none_or(|quota| self.quota_used < quota),
+        };
+        !self.ended && intended_ns < self.end_ns && has_left
+    }
+
+    /// True if the warm-up has sent all the requests that it may.
+    #[inline]
+    fn is_warmed(&self) -> bool {
+        self.job.warmup_quota.is_some_and(|quota| self.warmup_used >= quota)
     }
 
     #[inline]
@@ -419,8 +448,9 @@ impl Core {
         (self.start_ns..self.end_ns).contains(&intended_ns)
     }
 
-    /// An idle connection is of no use any more; that is nobody's failure.
-    fn idle_lost(&mut self, conn: usize, now: u64, net: &mut impl Transport) {
+    /// An idle connection is of no use any more, as `kind` tells; that is no request's failure.
+    fn idle_lost(&mut self, conn: usize, kind: FailureKind, now: u64, net: &mut impl Transport) {
+        self.count_fruitless(conn, Failure::new(FailurePhase::FirstByte, kind));
         self.abandon(conn, net);
         self.free.retain(|&other| other != conn);
         if self.conns[conn].fruitless == 0 {
@@ -428,6 +458,13 @@ impl Core {
         } else {
             // A server that accepts and closes would be kept busy with it, and so would this thread.
             self.back_off(conn, now);
+        }
+    }
+
+    /// Counts a connection that `failure` has ended before any response came on it.
+    fn count_fruitless(&mut self, conn: usize, failure: Failure) {
+        if !self.conns[conn].has_served {
+            self.ticks.current().flow.fruitless.count(failure);
         }
     }
 

@@ -15,6 +15,7 @@ use dialogue::{Dialogue, Loss};
 pub use http_traits::http_traits;
 use model::{Address, Body, Coded, Fetch, Numbering, Probe, Protocol, Request};
 use std::io::ErrorKind;
+use std::time::Duration;
 use thiserror::Error;
 use wire::http1::{ClientError, Expect, ResponseSink};
 use wire::tls::TlsError;
@@ -29,6 +30,11 @@ const TAKES_GZIP: (&str, &str) = ("Accept-Encoding", "gzip");
 const COMPRESSIBLE: [&str; 5] = ["text/", "json", "javascript", "xml", "svg"];
 /// How long a body is awaited that may not come; ns.
 const SURPLUS_WAIT_NS: u64 = 50_000_000;
+/// Attempts to fetch something whose connection is refused, reset or closed without an answer: of a server that does so to
+/// half of its connections, one fetch in 256 comes to nothing.
+const FETCH_TRIES: u64 = 8;
+/// Pause before the next of them.
+const FETCH_PAUSE: Duration = Duration::from_millis(10);
 /// First bytes of a body in which a refusal says why.
 const TEXT_BYTES: usize = 1024;
 /// How nginx (and the built-in target), Apache and Go say that their port speaks TLS.
@@ -97,6 +103,8 @@ pub enum ProbeError {
         address: Address,
         /// What happened instead of an answer.
         reason: String,
+        /// True if the peer has ended the connection: another one may fare better.
+        is_dropped: bool,
     },
     /// Something else than HTTP/1 answers.
     #[error("{address} does not answer in HTTP/1 ({guess}); its first bytes are {shown}")]
@@ -128,6 +136,22 @@ pub enum ProbeError {
     },
 }
 
+impl ProbeError {
+    /// True if another connection may fare better.
+    const fn is_worth_another_try(&self) -> bool {
+        matches!(self, Self::Connect { .. } | Self::Silent { is_dropped: true, .. })
+    }
+}
+
+/// What was done for a probe.
+#[derive(Default)]
+struct Tally {
+    /// Requests that were sent.
+    sent: u64,
+    /// Fetches that were made again.
+    again: u64,
+}
+
 /// Fetches the target; returns the address that answered and what it said.
 ///
 /// # Errors
@@ -141,8 +165,9 @@ pub fn probe(settings: &Settings<'_>) -> Result<(Address, Probe), ProbeError> {
     let source = Source::of(request, settings.style(), settings.numbering.clone(), settings.seed)?;
     let mut scratch = Scratch::default();
     let mut fetches = Vec::with_capacity(settings.fetches);
+    let mut tally = Tally::default();
     for number in 0..settings.fetches.max(1) as u64 {
-        fetches.push(fetch(settings, &address, source.bytes(0, number, &mut scratch))?);
+        fetches.push(fetch_again(settings, &address, source.bytes(0, number, &mut scratch), &mut tally)?);
     }
     let first = &fetches[0];
     let body = if fetches.iter().any(|f| f.size_bytes != first.size_bytes) {
@@ -152,18 +177,17 @@ pub fn probe(settings: &Settings<'_>) -> Result<(Address, Probe), ProbeError> {
     } else {
         Body::Stable
     };
-    let (redirects, followed) = follow(settings, &address, first);
+    let redirects = follow(settings, &address, first, &mut tally);
     let compressed = settings.asks_compressed_of(first).then(|| {
         let request = Request { headers: with_gzip(settings.request), ..settings.request.clone() };
         let request = std::slice::from_ref(&request);
         let source = Source::of(request, settings.style(), settings.numbering.clone(), settings.seed).ok()?;
         // Not the number of another fetch.
         let bytes = source.bytes(0, settings.fetches.max(1) as u64, &mut scratch);
-        fetch_coded(settings, &address, bytes).ok().filter(|(fetch, _)| fetch.status == first.status)
+        fetch_coded(settings, &address, bytes, &mut tally).ok().filter(|(fetch, _)| fetch.status == first.status)
     });
-    let requests_sent = fetches.len() as u64 + followed + u64::from(compressed.is_some());
     let compressed = compressed.flatten().map(|(fetch, encoding)| Coded { encoding, size_bytes: fetch.size_bytes });
-    Ok((address, Probe { fetches, body, redirects, compressed, requests_sent }))
+    Ok((address, Probe { fetches, body, redirects, compressed, sent: Some(tally.sent), again: tally.again }))
 }
 
 /// The headers of a request that takes what browsers take.
@@ -196,21 +220,20 @@ fn check_multiplexing(settings: &Settings<'_>, address: &Address) -> Result<(), 
 }
 
 /// Follows redirects as long as they stay on the same server; others are only named, and so is that of a request that may
-/// change something, which nobody has asked for at another place. Returns the number of requests as well.
-fn follow(settings: &Settings<'_>, address: &Address, first: &Fetch) -> (Vec<String>, u64) {
+/// change something, which nobody has asked for at another place.
+fn follow(settings: &Settings<'_>, address: &Address, first: &Fetch, tally: &mut Tally) -> Vec<String> {
     let told = |fetch: &Fetch| fetch.redirect().map(str::to_owned);
-    let (mut hops, mut asked) = (Vec::new(), 0);
+    let mut hops = Vec::new();
     let mut next = told(first);
     while let Some(location) = next.take() {
         let scheme = if settings.tls.is_some() { "https://" } else { "http://" };
         let path = same_server_path(&location, scheme, settings.authority).filter(|_| settings.request.is_safe());
         hops.push(location);
         if hops.len() < REDIRECTS_MAX {
-            asked += u64::from(path.is_some());
-            next = path.and_then(|path| told(&fetch(settings, address, &get(settings, &path)).ok()?));
+            next = path.and_then(|path| told(&fetch_again(settings, address, &get(settings, &path), tally).ok()?));
         }
     }
-    (hops, asked)
+    hops
 }
 
 /// The request for another path, as a template would not be filled in for it.
@@ -263,8 +286,25 @@ fn connect(address: &Address, style: Style<'_>, timeout_ns: u64) -> Result<Dialo
         .map_err(|e| ProbeError::Connect { address: address.clone(), reason: plain(&e, address) })
 }
 
-fn fetch(settings: &Settings<'_>, address: &Address, request: &[u8]) -> Result<Fetch, ProbeError> {
-    fetch_coded(settings, address, request).map(|(fetch, _)| fetch)
+/// Fetches on one connection after the other, until one has an answer or is no reason to try another.
+fn fetch_again(
+    settings: &Settings<'_>,
+    address: &Address,
+    request: &[u8],
+    tally: &mut Tally,
+) -> Result<Fetch, ProbeError> {
+    for _ in 1..FETCH_TRIES {
+        match fetch(settings, address, request, tally) {
+            Err(error) if error.is_worth_another_try() => tally.again += 1,
+            outcome => return outcome,
+        }
+        std::thread::sleep(FETCH_PAUSE);
+    }
+    fetch(settings, address, request, tally)
+}
+
+fn fetch(settings: &Settings<'_>, address: &Address, request: &[u8], tally: &mut Tally) -> Result<Fetch, ProbeError> {
+    fetch_coded(settings, address, request, tally).map(|(fetch, _)| fetch)
 }
 
 /// A response and its `Content-Encoding`.
@@ -272,6 +312,7 @@ fn fetch_coded(
     settings: &Settings<'_>,
     address: &Address,
     request: &[u8],
+    tally: &mut Tally,
 ) -> Result<(Fetch, Option<String>), ProbeError> {
     let clock = Clock::start();
     let mut dialogue = connect(address, settings.style(), settings.timeout_ns)?;
@@ -281,6 +322,7 @@ fn fetch_coded(
     let ready_ns = clock.now_ns();
     let mut seen = Seen::default();
     let expect = if settings.request.method == "HEAD" { Expect::NoBody } else { Expect::Body };
+    tally.sent += 1;
     let outcome = dialogue.exchange(request, expect, settings.timeout_ns, &mut seen);
     let response = outcome.map_err(|loss| lost(loss, &mut dialogue, address, settings.timeout_ns))?;
     if response.status == 400
@@ -371,7 +413,11 @@ fn no_answer(error: std::io::Error, address: &Address, omitted: &str, timeout_ns
             };
             ProbeError::Tls { address: address.clone(), error: tls.clone(), tip }
         }
-        None => ProbeError::Silent { address: address.clone(), reason: silence(&error, address, omitted, timeout_ns) },
+        None => ProbeError::Silent {
+            address: address.clone(),
+            reason: silence(&error, address, omitted, timeout_ns),
+            is_dropped: matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe),
+        },
     }
 }
 
@@ -382,9 +428,9 @@ fn lost(loss: Loss, dialogue: &mut Dialogue, address: &Address, timeout_ns: u64)
         Loss::Io(error) => {
             let is_late = matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut);
             match no_answer(error, address, "sent no complete answer", timeout_ns) {
-                ProbeError::Silent { address, reason } if is_late => {
+                ProbeError::Silent { address, reason, is_dropped } if is_late => {
                     let missing = advice::missing(dialogue.end());
-                    ProbeError::Silent { address, reason: reason + &missing }
+                    ProbeError::Silent { address, reason: reason + &missing, is_dropped }
                 }
                 other => other,
             }
@@ -397,7 +443,7 @@ fn broken(address: &Address, error: ClientError, first: &[u8]) -> ProbeError {
     match error {
         ClientError::NotHttp => ProbeError::NotHttp { address, guess: guess(first), shown: printable(first) },
         ClientError::ClosedBeforeResponse => {
-            ProbeError::Silent { address, reason: "closed it without an answer".into() }
+            ProbeError::Silent { address, reason: "closed it without an answer".into(), is_dropped: true }
         }
         _ => ProbeError::Broken { address, error, detail: advice::of(error) },
     }

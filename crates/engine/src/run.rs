@@ -13,7 +13,7 @@ use crate::warmup::{self, Settled, Settling};
 use crate::window::{UNDECIDED_NS, Window};
 use crate::worker::{FromWorker, Setup, work};
 use clock::{Clock, wall_clock};
-use model::{Event, Failure, Load, Plan, Segment, Stop, Warmup, load_threads};
+use model::{Event, Failure, Fruitless, Load, Plan, Segment, Stop, Warmup, load_threads};
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -156,6 +156,7 @@ impl Workers {
         let clock = Clock::start();
         let requested = opened_beforehand(plan, control.segment);
         let (mut told, mut established, mut failure, mut tls) = (0, 0, None, None);
+        let mut fruitless = Fruitless::default();
         let mut watch = StallWatch::new(plan.timeout_ns);
         while told < self.handles.len() {
             if control.stop.load(Ordering::Relaxed) {
@@ -169,7 +170,8 @@ impl Workers {
                 Stall::Over => self.opening.give_up(),
             }
             match self.inbox.recv_timeout(LOOK_UP) {
-                Ok(FromWorker::Opened { established: n, failure: why, tls: session }) => {
+                Ok(FromWorker::Opened { established: n, failure: why, fruitless: lost, tls: session }) => {
+                    fruitless.add(&lost);
                     told += 1;
                     established += n;
                     failure = failure.or(why);
@@ -183,7 +185,7 @@ impl Workers {
         if established == 0 {
             return Err(RunError::NoConnection { requested, failure });
         }
-        sink(Event::Connected { requested, established, took_ns: clock.now_ns(), tls });
+        sink(Event::Connected { requested, established, took_ns: clock.now_ns(), fruitless, tls });
         Ok(())
     }
 
@@ -311,6 +313,11 @@ fn job(plan: &Plan, segment: Option<Segment>, thread: u32, source: Arc<Source>) 
         Stop::Duration { .. } => None,
         Stop::Count { requests } => Some(part_of(requests, share)),
     };
+    // One that ends by itself has no end that those beyond it could wait for.
+    let warmup_quota = match plan.warmup {
+        Warmup::Fixed { .. } => plan.warmup_requests.map(|requests| part_of(requests, share)),
+        Warmup::Auto => None,
+    };
     Job {
         worker: thread as usize,
         share,
@@ -320,6 +327,7 @@ fn job(plan: &Plan, segment: Option<Segment>, thread: u32, source: Arc<Source>) 
         pipeline: plan.pipeline as usize,
         pace,
         quota,
+        warmup_quota,
         keepalive: plan.keepalive,
         timeout_ns: plan.timeout_ns,
     }

@@ -180,6 +180,7 @@ struct Sim {
     pace: Pace,
     window_ns: (u64, u64),
     quota: Option<u64>,
+    warmup_quota: Option<u64>,
     keepalive: bool,
     timeout_ns: u64,
     /// When the connections are opened, on a clock of its own.
@@ -221,6 +222,7 @@ impl Sim {
             pace: Pace::Closed,
             window_ns: (0, seconds * NS_PER_S),
             quota: None,
+            warmup_quota: None,
             keepalive: true,
             timeout_ns: 5 * NS_PER_S,
             opened_ns: 0,
@@ -253,6 +255,7 @@ impl Sim {
             pipeline: self.pipeline,
             pace: self.pace,
             quota: self.quota,
+            warmup_quota: self.warmup_quota,
             keepalive: self.keepalive,
             timeout_ns: self.timeout_ns,
         };

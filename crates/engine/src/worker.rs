@@ -9,7 +9,7 @@ use crate::spin::{Next, Spin};
 use crate::transport::{Opening, Transport};
 use crate::window::Window;
 use clock::{Clock, thread_cpu_ns};
-use model::{Address, Failure, FailureKind, FailurePhase, TlsSession};
+use model::{Address, Failure, FailureKind, FailurePhase, Fruitless, TlsSession};
 use rustix::event::epoll::EventFlags;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,8 +19,8 @@ use wire::tls::Config;
 
 /// Connections a thread opens at the same time, so that a server's accept queue is not flooded at the start.
 const OPENING_AT_ONCE: usize = 64;
-/// Attempts to open a connection before the clock starts.
-const OPEN_TRIES: u32 = 3;
+/// Attempts to open a connection before the clock starts: of a server that resets half of them, one in 256 stays closed.
+const OPEN_TRIES: u32 = 8;
 /// Pause before the next of these attempts.
 const OPEN_PAUSE_NS: u64 = 50_000_000;
 /// Longest wait in the opening phase before looking at deadlines again.
@@ -59,7 +59,7 @@ pub(crate) struct Setup {
 /// What a load thread says.
 pub(crate) enum FromWorker {
     /// Its connections are open, or have failed to open.
-    Opened { established: u32, failure: Option<Failure>, tls: Option<TlsSession> },
+    Opened { established: u32, failure: Option<Failure>, fruitless: Fruitless, tls: Option<TlsSession> },
     /// A tick is complete.
     Tick(Box<WorkerTick>),
     /// The operating system does not let it work; it has ended.
@@ -116,8 +116,8 @@ impl Worker {
     }
 
     fn run(mut self) -> std::io::Result<()> {
-        let (established, failure) = self.open_all(Clock::start())?;
-        let told = self.out.send(FromWorker::Opened { established, failure, tls: self.sockets.session() });
+        let OpenPhase { established, failure, fruitless, .. } = self.open_all(Clock::start())?;
+        let told = self.out.send(FromWorker::Opened { established, failure, fruitless, tls: self.sockets.session() });
         // No clock means the coordinator has given the run up.
         let (Ok(()), Ok(clock)) = (told, self.start.recv()) else { return Ok(()) };
         self.cpu_seen_ns = thread_cpu_ns();
@@ -263,8 +263,8 @@ impl Worker {
         }
     }
 
-    /// Opens all connections, as long as they come; returns how many are open and why the last one failed that did.
-    fn open_all(&mut self, clock: Clock) -> std::io::Result<(u32, Option<Failure>)> {
+    /// Opens all connections, as long as they come; returns how many are open and what came of the others.
+    fn open_all(&mut self, clock: Clock) -> std::io::Result<OpenPhase> {
         let mut opening = OpenPhase::new(self.beforehand);
         while !opening.is_over() && !self.window.is_stopped() {
             let now = clock.now_ns();
@@ -298,7 +298,7 @@ impl Worker {
                 break;
             }
         }
-        Ok((opening.established, opening.failure))
+        Ok(opening)
     }
 
     /// Something has happened to a connection that is opened before the clock starts.
@@ -319,7 +319,7 @@ impl Worker {
         }
         if ready.flags.intersects(CLOSING) {
             self.core.lost_early(conn, &mut self.sockets);
-            opening.lost(conn, clock.now_ns());
+            opening.lost(conn, end_of(ready.flags), clock.now_ns());
         }
     }
 
@@ -336,12 +336,17 @@ impl Worker {
             left = left.saturating_sub(ready);
             for i in 0..ready {
                 if let Some(event) = self.sockets.event(i).filter(|event| event.flags.intersects(CLOSING)) {
-                    self.core.lost_early(event.conn, &mut self.sockets);
+                    self.core.lost_at_start(event.conn, end_of(event.flags), &mut self.sockets);
                 }
             }
         }
         Ok(())
     }
+}
+
+/// How the peer has ended a connection.
+const fn end_of(flags: EventFlags) -> FailureKind {
+    if flags.contains(EventFlags::ERR) { FailureKind::Reset } else { FailureKind::Closed }
 }
 
 /// Bookkeeping of the connections that are opened before the clock starts.
@@ -355,7 +360,10 @@ struct OpenPhase {
     established: u32,
     /// By how much that has changed since it was asked for last.
     change: i32,
+    /// Why the last one failed that did.
     failure: Option<Failure>,
+    /// All that did.
+    fruitless: Fruitless,
 }
 
 impl OpenPhase {
@@ -368,6 +376,7 @@ impl OpenPhase {
             established: 0,
             change: 0,
             failure: None,
+            fruitless: Fruitless::default(),
         }
     }
 
@@ -404,15 +413,16 @@ impl OpenPhase {
         self.try_again(conn, failure, now);
     }
 
-    /// A connection that was open is closed again.
-    fn lost(&mut self, conn: usize, now: u64) {
+    /// A connection that was open has ended again, as `kind` tells.
+    fn lost(&mut self, conn: usize, kind: FailureKind, now: u64) {
         self.established -= 1;
         self.change -= 1;
-        self.try_again(conn, Failure::new(FailurePhase::Connect, FailureKind::Closed), now);
+        self.try_again(conn, Failure::new(FailurePhase::Connect, kind), now);
     }
 
     fn try_again(&mut self, conn: usize, failure: Failure, now: u64) {
         self.failure = Some(failure);
+        self.fruitless.count(failure);
         self.tries[conn] += 1;
         if self.tries[conn] < OPEN_TRIES {
             self.waiting.push((conn, now + OPEN_PAUSE_NS));

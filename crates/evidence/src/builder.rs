@@ -11,9 +11,9 @@ use crate::rate::per_second;
 use crate::sample::{SampleBearing, sample_bearing};
 use crate::status::StatusSum;
 use model::{
-    AgentLoss, AgentRecord, Basis, Connections, Disturbance, Estimate, Event, Evidence, Histograms, Latencies, Load,
-    MergedHistogram, NS_PER_S, Outstanding, Phase, Plan, SERVICE_BIN_NS, SERVICE_BINS, Second, SourceId, StatusLook,
-    Stop, ThreadUse, Tick, Warmup,
+    AgentLoss, AgentRecord, Basis, Connections, Disturbance, Estimate, Event, Evidence, Fruitless, Histograms,
+    Latencies, Load, MergedHistogram, NS_PER_S, Outstanding, Phase, Plan, SERVICE_BIN_NS, SERVICE_BINS, Second,
+    SentInAll, SourceId, StatusLook, Stop, ThreadUse, Tick, Warmup,
 };
 
 use stats::{BATCHES_MIN, mean_of_runs, mean_of_series};
@@ -152,6 +152,7 @@ impl EvidenceBuilder {
             iterations: 1,
             flow: Default::default(),
             cohort: Default::default(),
+            sent_in_all: None,
             connections: Connections::default(),
             tls: None,
             latency: Latencies::default(),
@@ -195,10 +196,14 @@ impl EvidenceBuilder {
     /// Takes in the next event of the run.
     pub fn apply(&mut self, event: &Event) {
         match event {
-            Event::Probed(probe) => self.evidence.probe = Some(probe.clone()),
+            Event::Probed(probe) => {
+                self.evidence.probe = Some(probe.clone());
+                self.evidence.sent_in_all = probe.sent.map(|probe| SentInAll { probe, ..SentInAll::default() });
+            }
             Event::Started { .. } | Event::Opening { .. } | Event::Session(_) => {}
-            Event::Connected { requested, established, tls, .. } => {
+            Event::Connected { requested, established, fruitless, tls, .. } => {
                 self.evidence.tls.clone_from(tls);
+                self.attempted(u64::from(*established) + fruitless.all(), fruitless);
                 self.evidence.connections.requested = *requested;
                 self.evidence.connections.established = *established;
                 self.evidence.connections.opened += u64::from(*established);
@@ -241,6 +246,13 @@ impl EvidenceBuilder {
         }
     }
 
+    /// So many attempts to open a connection were made, and of these some came to nothing.
+    fn attempted(&mut self, attempts: u64, fruitless: &Fruitless) {
+        let connections = &mut self.evidence.connections;
+        *connections.attempts.get_or_insert(0) += attempts;
+        connections.fruitless.add(fruitless);
+    }
+
     fn agent(&mut self, source: SourceId) -> Option<&mut AgentRecord> {
         self.evidence.agents.iter_mut().find(|agent| agent.source == source)
     }
@@ -278,6 +290,9 @@ impl EvidenceBuilder {
         a.opened += b.opened;
         a.reconnects += b.reconnects;
         a.grown += b.grown;
+        a.attempts = a.attempts.zip(b.attempts).map(|(a, b)| a + b);
+        a.fruitless.add(&b.fruitless);
+        mine.sent_in_all = SentInAll::sum([mine.sent_in_all, theirs.sent_in_all]);
         match (&mut mine.tls, &theirs.tls) {
             (Some(mine), Some(theirs)) => mine.resumed += theirs.resumed,
             (mine, theirs) => *mine = mine.take().or_else(|| theirs.clone()),
@@ -421,6 +436,12 @@ impl EvidenceBuilder {
             .chain(self.merged.iter().copied())
     }
 
+    /// All requests that were sent, also outside the windows; none where those of the probe are not known.
+    #[must_use]
+    pub const fn sent_in_all(&self) -> Option<SentInAll> {
+        self.evidence.sent_in_all
+    }
+
     /// By how much the windows were prolonged; ns.
     #[must_use]
     pub fn prolonged_ns(&self) -> u64 {
@@ -470,7 +491,9 @@ impl EvidenceBuilder {
     fn tick(&mut self, tick: &Tick) {
         self.histograms.add(&tick.histograms);
         self.set_aside.add(&tick.set_aside);
+        self.attempted(tick.flow.opened + tick.flow.fruitless.never_open(), &tick.flow.fruitless);
         let evidence = &mut self.evidence;
+        evidence.sent_in_all.iter_mut().for_each(|sent| sent.add(&sent_in(tick)));
         evidence.cohort.add(&tick.cohort);
         evidence.connections.opened += tick.flow.opened;
         if let Some(tls) = &mut evidence.tls {
@@ -504,6 +527,16 @@ impl EvidenceBuilder {
         add_threads(&mut evidence.threads, &threads);
         self.own_good += tick.flow.good;
         self.own_ns += length_ns;
+    }
+}
+
+/// What was sent in a tick, by what it was sent for.
+fn sent_in(tick: &Tick) -> SentInAll {
+    let (sent, none) = (tick.flow.sent, SentInAll::default());
+    match tick.phase {
+        Phase::Warmup => SentInAll { warmup: sent, ..none },
+        Phase::Measure => SentInAll { window: sent, ..none },
+        Phase::Drain => SentInAll { after: sent, ..none },
     }
 }
 

@@ -105,7 +105,13 @@ fn made() -> impl Strategy<Value = Made> {
 /// The surroundings of `clean` with the load of these seconds.
 fn loaded(clean: Evidence, warmup: &[Made], window: &[Made], drain: &Made, counters: &[u64]) -> Evidence {
     let mut builder = EvidenceBuilder::new(clean.plan.clone());
-    builder.apply(&Event::Connected { requested: 64, established: 64, took_ns: 1, tls: Some(TlsSession::default()) });
+    builder.apply(&Event::Connected {
+        requested: 64,
+        established: 64,
+        took_ns: 1,
+        fruitless: Default::default(),
+        tls: Some(TlsSession::default()),
+    });
     let phases = std::iter::repeat_n(Phase::Warmup, warmup.len())
         .chain(std::iter::repeat_n(Phase::Measure, window.len()))
         .chain([Phase::Drain]);

@@ -10,9 +10,9 @@ pub(crate) use surroundings::{probed_path, seen_there, stopped_pool};
 #[cfg(test)]
 use crate::Outcome;
 use model::{
-    Arrivals, Body, Cohort, Connections, Contract, Evidence, Fetch, Flow, Latencies, LatencySummary, Load, NS_PER_S,
-    Outstanding, Plan, Probe, Request, SERVICE_BINS, Second, SizeBand, Stop, SweepEvidence, SweepPoint, Target,
-    ThreadUse, TlsPlan, Warmup,
+    Arrivals, Body, Cohort, Connections, Contract, Evidence, Fetch, Flow, Fruitless, Latencies, LatencySummary, Load,
+    NS_PER_S, Outstanding, Plan, Probe, Request, SERVICE_BINS, Second, SizeBand, Stop, SweepEvidence, SweepPoint,
+    Target, ThreadUse, TlsPlan, Warmup,
 };
 #[cfg(test)]
 use model::{Finding, FindingState};
@@ -52,6 +52,7 @@ pub(crate) fn clean_run() -> Evidence {
             opened: 0,
             outstanding_ns: u64::from(CONNECTIONS) * SECONDS * NS_PER_S,
             grown: 0,
+            fruitless: Fruitless::default(),
         },
         cohort: Cohort {
             planned: GOOD,
@@ -62,11 +63,13 @@ pub(crate) fn clean_run() -> Evidence {
             status: [(200, GOOD)].into(),
             ..Cohort::default()
         },
+        sent_in_all: None,
         connections: Connections {
             requested: CONNECTIONS,
             established: CONNECTIONS,
             opened: 64,
             reconnects: 0,
+            attempts: Some(64),
             ..Connections::default()
         },
         tls: None,
@@ -148,7 +151,7 @@ pub(crate) fn probe(status: u16) -> Probe {
         connect_ns: 50_000,
         response_ns: 200_000,
     };
-    Probe { fetches: vec![fetch], body: Body::Stable, redirects: Vec::new(), compressed: None, requests_sent: 3 }
+    Probe { fetches: vec![fetch], body: Body::Stable, redirects: Vec::new(), compressed: None, sent: None, again: 0 }
 }
 
 /// The finding inside `outcome`.

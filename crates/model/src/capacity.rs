@@ -1,6 +1,6 @@
 //! Capacity: how it is searched for, the trials of the search, and what was found.
 
-use crate::{Environment, Estimate, Limiter, LostAgent, NS_PER_S, RunRecord, ThresholdRecord, Verdict};
+use crate::{Environment, Estimate, Limiter, LostAgent, NS_PER_S, RunRecord, SentInAll, ThresholdRecord, Verdict};
 use serde::{Deserialize, Serialize};
 
 /// Search for a capacity.
@@ -149,6 +149,10 @@ pub struct CapacityRecord {
     pub capacity: CapacityBracket,
     /// All conditions that a load has to meet, those by default too, such as `p99<100ms,errors<0.1%,send-rate>99%`.
     pub goal: String,
+    /// All requests that were sent to the server, by the loads of the result and by others, such as the first closed loop;
+    /// omitted where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_in_all: Option<SentInAll>,
     /// One run for each trial, in the order made.
     pub trials: Vec<RunRecord>,
     /// What came of each of them.

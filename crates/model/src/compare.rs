@@ -2,7 +2,7 @@
 
 use crate::{
     ArmProfile, Call, CapacityBracket, Change, Duet, EffectMethod, Environment, Estimate, Floor, LostAgent, NS_PER_S,
-    PositionRecord, Precision, RunRecord, Served, SizeBand, Verdict,
+    PositionRecord, Precision, RunRecord, SentInAll, Served, SizeBand, Verdict,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -380,6 +380,10 @@ pub struct CompareRecord {
     pub format: String,
     /// True if to believe it.
     pub verdict: Verdict,
+    /// All requests that were sent to the servers of the variants, by the loads of the result and by others, such as the first
+    /// closed loops; omitted where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_in_all: Option<SentInAll>,
     /// Variants, the baseline first.
     pub arms: Vec<ArmRecord>,
     /// Each quantity of each variant, the most telling first.

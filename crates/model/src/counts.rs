@@ -1,5 +1,6 @@
 //! Counters. All of them add up: over threads, over seconds, over iterations.
 
+use crate::{Failure, FailureKind, FailurePhase};
 use serde::{Deserialize, Deserializer, Serialize, de};
 use std::collections::BTreeMap;
 
@@ -29,9 +30,109 @@ pub struct Flow {
     /// TLS handshakes that resumed an earlier session, those before the clock started included.
     #[serde(default)]
     pub resumed: u64,
+    /// Connections on which no response came, those before the clock started excluded.
+    #[serde(default, skip_serializing_if = "Fruitless::is_none")]
+    pub fruitless: Fruitless,
     /// Integral over time of the requests in flight; request-nanoseconds. Divided by the span it is the
     /// time-average number outstanding, the left side of Little's law.
     pub outstanding_ns: u64,
+}
+
+/// Connections on which no response came, by what ended them. What this machine had not enough of (ports, descriptors) is
+/// none of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fruitless {
+    /// Attempts to open one that were refused.
+    #[serde(default)]
+    pub refused: u64,
+    /// Attempts that came to nothing in another way: without an answer, a route, or a TLS session.
+    #[serde(default)]
+    pub unopened: u64,
+    /// Reset by the server after they were open.
+    #[serde(default)]
+    pub reset: u64,
+    /// Closed by the server after they were open.
+    #[serde(default)]
+    pub closed: u64,
+}
+
+/// All requests that a measurement sent, whatever they were sent for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SentInAll {
+    /// By the probe, before any load.
+    pub probe: u64,
+    /// In warm-ups.
+    pub warmup: u64,
+    /// In measurement windows.
+    pub window: u64,
+    /// After them: what was due in a window and was late.
+    pub after: u64,
+}
+
+impl Fruitless {
+    /// Counts what has ended a connection, or an attempt to open it, before any response; not where this machine has.
+    pub fn count(&mut self, failure: Failure) {
+        let is_unopened = matches!(failure.phase, FailurePhase::Connect | FailurePhase::Tls);
+        match failure.kind {
+            FailureKind::PortsExhausted | FailureKind::FdsExhausted => {}
+            FailureKind::Refused if is_unopened => self.refused += 1,
+            FailureKind::Reset => self.reset += 1,
+            FailureKind::Closed => self.closed += 1,
+            _ if is_unopened => self.unopened += 1,
+            _ => {}
+        }
+    }
+
+    /// All of them.
+    #[must_use]
+    pub const fn all(&self) -> u64 {
+        self.never_open().saturating_add(self.reset).saturating_add(self.closed)
+    }
+
+    /// Those that were never open.
+    #[must_use]
+    pub const fn never_open(&self) -> u64 {
+        self.refused.saturating_add(self.unopened)
+    }
+
+    /// True if there are none.
+    #[must_use]
+    pub const fn is_none(&self) -> bool {
+        self.all() == 0
+    }
+
+    /// Adds `other` to `self`.
+    pub fn add(&mut self, other: &Self) {
+        let Self { refused, unopened, reset, closed } = other;
+        self.refused = self.refused.saturating_add(*refused);
+        self.unopened = self.unopened.saturating_add(*unopened);
+        self.reset = self.reset.saturating_add(*reset);
+        self.closed = self.closed.saturating_add(*closed);
+    }
+}
+
+impl SentInAll {
+    /// All of them.
+    #[must_use]
+    pub const fn all(&self) -> u64 {
+        self.probe.saturating_add(self.warmup).saturating_add(self.window).saturating_add(self.after)
+    }
+
+    /// Adds `other` to `self`.
+    pub const fn add(&mut self, other: &Self) {
+        self.probe = self.probe.saturating_add(other.probe);
+        self.warmup = self.warmup.saturating_add(other.warmup);
+        self.window = self.window.saturating_add(other.window);
+        self.after = self.after.saturating_add(other.after);
+    }
+
+    /// The sum; none when one of them is not known.
+    pub fn sum(all: impl IntoIterator<Item = Option<Self>>) -> Option<Self> {
+        all.into_iter().try_fold(Self::default(), |mut sum, one| {
+            sum.add(&one?);
+            Some(sum)
+        })
+    }
 }
 
 /// What became of the requests intended inside the measured window, however late they ended.
@@ -120,6 +221,7 @@ impl Flow {
         self.opened += other.opened;
         self.grown += other.grown;
         self.resumed += other.resumed;
+        self.fruitless.add(&other.fruitless);
         self.outstanding_ns += other.outstanding_ns;
     }
 }

@@ -1,8 +1,8 @@
 //! The only way out of a run: a stream of events that is printed live, written down and judged.
 
 use crate::{
-    AgentEnd, AgentShare, AgentStart, Cohort, Flow, Histograms, Plan, Probe, Sample, SessionEvent, SliceAccount,
-    SliceFlow, SourceId, StatusLook, ThreadUse, TlsSession,
+    AgentEnd, AgentShare, AgentStart, Cohort, Flow, Fruitless, Histograms, Plan, Probe, Sample, SessionEvent,
+    SliceAccount, SliceFlow, SourceId, StatusLook, ThreadUse, TlsSession,
 };
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +36,9 @@ pub enum Event {
         established: u32,
         /// How long opening took; ns.
         took_ns: u64,
+        /// What came of the attempts that did not lead to one of them.
+        #[serde(default, skip_serializing_if = "Fruitless::is_none")]
+        fruitless: Fruitless,
         /// What one of them has agreed on, if they are encrypted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tls: Option<TlsSession>,

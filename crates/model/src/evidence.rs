@@ -1,8 +1,8 @@
 //! Evidence: input of the rules.
 
 use crate::{
-    AgentRecord, Bandwidth, Change, Cohort, Disturbance, Fairness, Fingerprint, Flow, Observed, Plan, Probe, Profiled,
-    StatusRecord,
+    AgentRecord, Bandwidth, Change, Cohort, Disturbance, Fairness, Fingerprint, Flow, Fruitless, Observed, Plan, Probe,
+    Profiled, SentInAll, StatusRecord,
 };
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +26,8 @@ pub struct Evidence {
     pub flow: Flow,
     /// What became of the requests of the measured windows.
     pub cohort: Cohort,
+    /// All requests that were sent, also outside the measured windows; none where those of the probe are not known.
+    pub sent_in_all: Option<SentInAll>,
     /// Connections asked for, open and reopened.
     pub connections: Connections,
     /// What TLS came to; none without TLS, or when no connection got that far.
@@ -91,6 +93,12 @@ pub struct Connections {
     /// Opened after those beforehand because a request of an open loop found none free; omitted when there were none.
     #[serde(default, skip_serializing_if = "crate::counts::is_zero")]
     pub grown: u64,
+    /// Attempts to open one, over the whole run; none in records from before they were counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempts: Option<u64>,
+    /// Of these, those on which no response came; omitted when there were none.
+    #[serde(default, skip_serializing_if = "Fruitless::is_none")]
+    pub fruitless: Fruitless,
     /// How the responses of the measured windows were spread over them; omitted where that was not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fairness: Option<Fairness>,
@@ -171,11 +179,14 @@ pub struct Second {
     pub sent: u64,
     /// Failed requests in it.
     pub failed: u64,
-    /// Busy share of the busiest load thread, 0 to 1.
+    /// Busy share of the busiest load thread, 0 to 1; null in one that is too short to tell.
+    #[serde(with = "crate::unmeasured")]
     pub busy_max: f64,
-    /// Median response time; ns.
+    /// Median response time; null without a response. ns
+    #[serde(with = "crate::unmeasured")]
     pub response_p50_ns: u64,
-    /// 99th percentile of the response time; ns.
+    /// 99th percentile of the response time; null without a response. ns
+    #[serde(with = "crate::unmeasured")]
     pub response_p99_ns: u64,
     /// Requests in flight, time average.
     #[serde(default)]

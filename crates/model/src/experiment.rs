@@ -101,7 +101,8 @@ pub struct StepResult {
     pub response_p99_ns: Option<u64>,
     /// Failed share of the requests, 0 to 1.
     pub failed_share: f64,
-    /// Largest busy share of any load thread, 0 to 1.
+    /// Largest busy share of any load thread, 0 to 1; null where no second was long enough to tell.
+    #[serde(with = "crate::unmeasured")]
     pub generator_busy_max: f64,
     /// Length of the measured windows; ns.
     pub measured_ns: u64,

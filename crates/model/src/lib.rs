@@ -49,6 +49,7 @@ mod status;
 pub mod testing;
 mod threshold;
 mod units;
+mod unmeasured;
 
 pub use address::{Address, ParseAddressError};
 pub use agents::{
@@ -68,7 +69,7 @@ pub use compare::{
     CompareLoad, CompareMetric, CompareRecord, CompareSettings, CompareTimes, CompareTrialMade, CompareTrialRecord,
     CompareValues, FailIfRecord, FailIfState, FloorRecord, MetricRecord,
 };
-pub use counts::{Cohort, Fairness, Flow, MIX_TOLD_APART_MAX, MixCount};
+pub use counts::{Cohort, Fairness, Flow, Fruitless, MIX_TOLD_APART_MAX, MixCount, SentInAll};
 pub use disturbance::{
     Basis, Cause, DISTURBANCE_RULES, Disturbance, SLICE_NS, STRETCHES_MAX, SliceAccount, SliceFlow, Stretch,
     WholeWindow, slice_of,

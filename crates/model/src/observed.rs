@@ -53,18 +53,27 @@ pub struct Observed {
 }
 
 impl Observed {
-    /// CPUs that the server and its companions (PHP, a database) kept busy; none when the server was not observed.
+    /// CPUs that the server and its companions (PHP, a database) kept busy; none when the server was not observed, or used less
+    /// than the kernel counts.
     #[must_use]
     pub fn server_cpu_cores(&self) -> Option<f64> {
+        self.counted_cpu_cores().filter(|cores| *cores > 0.0)
+    }
+
+    /// The same, and 0 where it is less than the kernel counts: for who asks whether it is below a limit.
+    #[must_use]
+    pub fn counted_cpu_cores(&self) -> Option<f64> {
         self.server.as_ref()?;
         Some(self.groups().map(|group| group.cpu_cores).sum())
     }
 
-    /// CPU time of the server and its companions per complete response; none when the server was not observed; ns.
+    /// CPU time of the server and its companions per complete response; none when the server was not observed, or used less
+    /// than the kernel counts, and without a response; ns.
     #[must_use]
     pub fn server_cpu_ns_per_request(&self) -> Option<f64> {
-        self.server.as_ref()?.cpu_ns_per_request?;
-        Some(self.groups().filter_map(|group| group.cpu_ns_per_request).sum())
+        self.server.as_ref()?;
+        let all: f64 = self.groups().filter_map(|group| group.cpu_ns_per_request).sum();
+        (all > 0.0).then_some(all)
     }
 
     /// Resident memory of the server and its companions, each at its largest; none when the server was not observed.
@@ -250,7 +259,7 @@ pub struct ServerObserved {
     pub cpu_cores: f64,
     /// The same of the busiest second.
     pub cpu_cores_max: f64,
-    /// CPU time per complete response; null without responses. ns.
+    /// CPU time per complete response; null without responses, and where it is less than the kernel counts. ns.
     pub cpu_ns_per_request: Option<f64>,
     /// Largest resident memory; what processes share counts for each.
     pub rss_bytes_max: u64,
@@ -281,7 +290,7 @@ pub struct ProcessObserved {
     pub count: u32,
     /// CPU time per time.
     pub cpu_cores: f64,
-    /// CPU time per complete response; null without responses. ns.
+    /// CPU time per complete response; null without responses, and where it is less than the kernel counts. ns.
     pub cpu_ns_per_request: Option<f64>,
     /// Largest resident memory of all of them.
     pub rss_bytes_max: u64,
@@ -498,7 +507,18 @@ mod tests {
         let mut observed = Observed { server: Some(group(0.25, 100)), companions, ..Observed::default() };
         assert_eq!((observed.server_cpu_cores(), observed.server_rss_bytes_max()), (Some(2.0), Some(600)));
         assert_eq!(observed.server_cpu_ns_per_request(), None, "without a response");
+        let php = observed.companions.get_mut("php-fpm").unwrap();
+        php.cpu_ns_per_request = Some(30.0);
+        assert_eq!(observed.server_cpu_ns_per_request(), Some(30.0), "that of a front is less than the kernel counts");
         observed.server = None;
         assert_eq!((observed.server_cpu_cores(), observed.server_rss_bytes_max()), (None, None));
+    }
+
+    /// `0 ns` for each request stood in the result of a short run, and a threshold on it had passed.
+    #[test]
+    fn cpu_time_that_the_kernel_has_not_counted_is_no_zero() {
+        let observed = Observed { server: Some(ServerObserved::default()), ..Observed::default() };
+        assert_eq!((observed.server_cpu_cores(), observed.server_cpu_ns_per_request()), (None, None));
+        assert_eq!(observed.counted_cpu_cores(), Some(0.0), "a limit above it is kept all the same");
     }
 }

@@ -29,6 +29,9 @@ pub struct Plan {
     pub stop: Stop,
     /// What comes before the measured window and is excluded from it.
     pub warmup: Warmup,
+    /// Requests that the warm-up sends at most; none: as many as it has time for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warmup_requests: Option<u64>,
     /// A request without a complete response after this time counts as failed; ns.
     pub timeout_ns: u64,
     /// True if a connection serves more than one request.
@@ -286,6 +289,7 @@ impl Plan {
             load,
             stop,
             warmup: Warmup::Fixed { duration_ns: 0 },
+            warmup_requests: None,
             timeout_ns: TIMEOUT_NS,
             keepalive: true,
             threads: 1,

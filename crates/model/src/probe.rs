@@ -17,9 +17,13 @@ pub struct Probe {
     /// something, says itself what it takes, or is too small or of a kind that is not compressed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compressed: Option<Coded>,
-    /// Requests sent by the probe, those behind redirects included.
+    /// Requests that were sent for it, those of the other requests of a mix and those behind redirects included. 0 in a later
+    /// load of the same measurement, whose probe it was as well; none in records from before they were counted.
     #[serde(default)]
-    pub requests_sent: u64,
+    pub sent: Option<u64>,
+    /// Fetches that were made again because their connection was refused, reset or closed without an answer.
+    #[serde(default, skip_serializing_if = "crate::counts::is_zero")]
+    pub again: u64,
 }
 
 /// How far a body that changes its size may leave the sizes that the probe saw; percent of them.

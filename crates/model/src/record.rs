@@ -2,8 +2,8 @@
 
 use crate::{
     AgentRecord, Bandwidth, CheckRow, Connections, CurveModel, Disturbance, LatencySummary, Limiter, LostAgent,
-    ModelAicc, Observed, Plan, Probe, Profiled, Retrograde, Second, Served, StatusRecord, ThresholdRecord, TlsSession,
-    UslLaw, Verdict,
+    ModelAicc, Observed, Plan, Probe, Profiled, Retrograde, Second, SentInAll, Served, StatusRecord, ThresholdRecord,
+    TlsSession, UslLaw, Verdict,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -27,8 +27,14 @@ pub struct RunRecord {
     /// are. ns
     #[serde(default)]
     pub server_cpu_ns_per_request: Option<Estimate>,
+    /// Why that is not known; omitted where it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_cpu_unavailable: Option<String>,
     /// What became of the requests.
     pub requests: Requests,
+    /// All requests that were sent, also outside the measured windows; omitted where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_in_all: Option<SentInAll>,
     /// Connections asked for, open and reopened.
     pub connections: Connections,
     /// Version, cipher and resumed sessions; null without TLS.
@@ -85,6 +91,14 @@ pub struct RunRecord {
     pub iterations: u32,
     /// True if it was stopped from outside before its plan was done.
     pub interrupted: bool,
+}
+
+impl RunRecord {
+    /// CPU time per response as far as it is known; earlier versions have written 0 where the kernel had counted none. ns
+    #[must_use]
+    pub fn known_server_cpu_ns(&self) -> Option<Estimate> {
+        self.server_cpu_ns_per_request.filter(|cpu| cpu.value > 0.0)
+    }
 }
 
 /// A figure with its uncertainty. `low` and `high` are null when no interval is honest.
@@ -144,7 +158,8 @@ pub struct MixRecord {
     pub completed: u64,
     /// Meeting the contract.
     pub good: u64,
-    /// Mean response time of the complete responses; ns.
+    /// Mean response time of the complete responses; null without one. ns
+    #[serde(with = "crate::unmeasured")]
     pub response_mean_ns: u64,
 }
 
@@ -164,10 +179,11 @@ pub struct LatencyRecord {
     pub handshake: Quantiles,
 }
 
-/// A distribution in a few figures; ns.
+/// A distribution in a few figures, all but the number null where it is 0; ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "StoredQuantiles", into = "StoredQuantiles")]
 pub struct Quantiles {
-    /// Values recorded.
+    /// Values recorded; where there are none, the others are 0 and say nothing.
     pub n: u64,
     /// Mean.
     pub mean: f64,
@@ -183,6 +199,36 @@ pub struct Quantiles {
     pub p99_9: u64,
     /// Largest.
     pub max: u64,
+}
+
+/// [`Quantiles`] as they are written.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+struct StoredQuantiles {
+    n: u64,
+    mean: Option<f64>,
+    min: Option<u64>,
+    p50: Option<u64>,
+    p90: Option<u64>,
+    p99: Option<u64>,
+    p99_9: Option<u64>,
+    max: Option<u64>,
+}
+
+impl From<Quantiles> for StoredQuantiles {
+    fn from(known: Quantiles) -> Self {
+        let Quantiles { n, mean, min, p50, p90, p99, p99_9, max } = known;
+        let known = |ns: u64| (n > 0 || ns > 0).then_some(ns);
+        let [min, p50, p90, p99, p99_9, max] = [min, p50, p90, p99, p99_9, max].map(known);
+        Self { n, mean: (n > 0 || mean > 0.0).then_some(mean), min, p50, p90, p99, p99_9, max }
+    }
+}
+
+impl From<StoredQuantiles> for Quantiles {
+    fn from(stored: StoredQuantiles) -> Self {
+        let StoredQuantiles { n, mean, min, p50, p90, p99, p99_9, max } = stored;
+        let [min, p50, p90, p99, p99_9, max] = [min, p50, p90, p99, p99_9, max].map(Option::unwrap_or_default);
+        Self { n, mean: mean.unwrap_or_default(), min, p50, p90, p99, p99_9, max }
+    }
 }
 
 /// Requests that must lie beyond a quantile for it to be shown (plimsoll default): rule LD-04.
@@ -247,9 +293,11 @@ pub struct Bytes {
 pub struct Generator {
     /// Load threads.
     pub threads: u32,
-    /// User and system CPU of the load threads per complete response; ns.
+    /// User and system CPU of the load threads per complete response; null without one. ns
+    #[serde(with = "crate::unmeasured")]
     pub cpu_ns_per_request: f64,
-    /// Largest busy share of any thread in any second, 0 to 1.
+    /// Largest busy share of any thread in any second, 0 to 1; null where none was long enough to tell.
+    #[serde(with = "crate::unmeasured")]
     pub busy_max: f64,
 }
 
@@ -349,6 +397,10 @@ pub struct SweepRecord {
     pub thresholds: Vec<ThresholdRecord>,
     /// What was varied: `connections` or `rate`.
     pub over: String,
+    /// All requests that were sent to the server, by the loads of the result and by others, such as a profiled one; omitted
+    /// where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_in_all: Option<SentInAll>,
     /// One run for each load, iterations merged, in rising order.
     pub points: Vec<RunRecord>,
     /// The curve in short.
@@ -482,13 +534,16 @@ pub struct PointSummary {
     pub goodput_per_s: f64,
     /// Goodput of each iteration; per second.
     pub iterations_per_s: Vec<f64>,
-    /// Median response time; ns.
+    /// Median response time; null without a response. ns
+    #[serde(with = "crate::unmeasured")]
     pub response_p50_ns: u64,
-    /// 99th percentile of the response time; ns.
+    /// 99th percentile of the response time; null without a response. ns
+    #[serde(with = "crate::unmeasured")]
     pub response_p99_ns: u64,
     /// Failed share of the requests, 0 to 1.
     pub failed_share: f64,
-    /// Largest busy share of any load thread, 0 to 1.
+    /// Largest busy share of any load thread, 0 to 1; null where no second was long enough to tell.
+    #[serde(with = "crate::unmeasured")]
     pub generator_busy_max: f64,
     /// CPUs that the server and its companions kept busy; null when not known.
     #[serde(default)]
@@ -563,4 +618,26 @@ pub struct PoolFit {
     pub sharpness: f64,
     /// Largest relative error of the fit at any point.
     pub error_max: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A run without an answer had a p99 of 0 in its JSON.
+    #[test]
+    fn what_was_not_measured_is_null_and_reads_back() {
+        let none = Quantiles::default();
+        let text = serde_json::to_string(&none).unwrap();
+        assert!(text.starts_with(r#"{"n":0,"mean":null,"min":null,"p50":null"#), "{text}");
+        assert_eq!(serde_json::from_str::<Quantiles>(&text).unwrap(), none);
+        let zeros = r#"{"n":0,"mean":0.0,"min":0,"p50":0,"p90":0,"p99":0,"p99_9":0,"max":0}"#;
+        assert_eq!(serde_json::from_str::<Quantiles>(zeros).unwrap(), none, "as it was written before");
+        let on_time = Quantiles { n: 3, max: 7, ..none };
+        let text = serde_json::to_string(&on_time).unwrap();
+        assert!(text.contains(r#""p50":0"#), "a send delay of 0 was measured: {text}");
+        let idle = serde_json::to_string(&Generator { threads: 1, ..Generator::default() }).unwrap();
+        assert_eq!(idle, r#"{"threads":1,"cpu_ns_per_request":null,"busy_max":null}"#);
+        assert_eq!(serde_json::from_str::<Generator>(&idle).unwrap().busy_max, 0.0);
+    }
 }

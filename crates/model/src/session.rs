@@ -2,7 +2,7 @@
 
 use crate::{
     ArmProfile, ArmRecord, Baseline, CapacitySettings, Change, CheckRow, CompareSettings, CompareTrialMade,
-    Confirmation, Environment, LimiterContext, LostAgent, Profiled, RiseEnd, TrialMade,
+    Confirmation, Environment, LimiterContext, LostAgent, Profiled, RiseEnd, SentInAll, TrialMade,
 };
 use serde::{Deserialize, Serialize};
 
@@ -61,6 +61,11 @@ pub enum SessionEvent {
         directory: String,
         /// How it was made.
         trial: CompareTrialMade,
+    },
+    /// Requests were sent by a load that is no part of the result.
+    AlsoSent {
+        /// So many.
+        sent: SentInAll,
     },
     /// The target went away.
     TargetGone {

@@ -115,7 +115,8 @@ pub(crate) struct RunArgs {
     /// Server to start, measure and stop, such as 'nginx workers=2'; see plimsoll serve --list
     #[arg(long, value_name = "SERVER", conflicts_with = "url", allow_hyphen_values = true)]
     pub(crate) serve: Option<String>,
-    /// Connections, all opened in advance; with -R opened as needed, at most so many [default: 64; with -R 256]
+    /// Connections, all opened in advance; with -R opened as needed, at most so many [default: 64, with -n no more than
+    /// requests; with -R 256]
     #[arg(short, long, value_name = "N")]
     pub(crate) connections: Option<Count>,
     /// Requests per second over all connections (open loop)
@@ -127,12 +128,15 @@ pub(crate) struct RunArgs {
     /// Length of the measurement window [default: 30s]
     #[arg(short, long, value_name = "TIME", conflicts_with = "requests")]
     pub(crate) duration: Option<Duration>,
-    /// Number of requests to measure, instead of a duration
+    /// Number of requests to send and measure, instead of a duration; beside them only the probe sends some
     #[arg(short = 'n', long, value_name = "N")]
     pub(crate) requests: Option<Count>,
-    /// Warm-up load, not measured: a time, 0s, or auto (until goodput is steady by MSER-5)
-    #[arg(long, value_name = "TIME|auto", default_value = "2s")]
-    pub(crate) warmup: WarmupArg,
+    /// Warm-up load, not measured: a time, 0s, or auto (until goodput is steady by MSER-5) [default: 2s; with -n 0s]
+    ///
+    /// Its requests are sent as fast as those of the measurement. Unless a warm-up is given here, it sends at most 20
+    /// requests where one of them may change something (POST, PUT, PATCH, DELETE).
+    #[arg(long, value_name = "TIME|auto")]
+    pub(crate) warmup: Option<WarmupArg>,
     /// Extra time to make up for disturbed measurement time [default: half of the planned time]
     ///
     /// Disturbed: the hypervisor, a CPU quota or other programs took CPU time from client or server.
@@ -226,9 +230,12 @@ pub(crate) struct SweepArgs {
     /// Length of each measurement window
     #[arg(short, long, value_name = "TIME", default_value = "3s")]
     pub(crate) duration: Duration,
-    /// Warm-up load before each window, not measured: a time, 0s, or auto (until goodput is steady)
-    #[arg(long, value_name = "TIME|auto", default_value = "500ms")]
-    pub(crate) warmup: WarmupArg,
+    /// Warm-up load before each window, not measured: a time, 0s, or auto (until goodput is steady) [default: 500ms]
+    ///
+    /// Unless a warm-up is given here, each sends at most 20 requests where one of them may change something (POST, PUT,
+    /// PATCH, DELETE).
+    #[arg(long, value_name = "TIME|auto")]
+    pub(crate) warmup: Option<WarmupArg>,
     /// Extra time to make up for disturbed measurement time [default: half of the planned time]
     ///
     /// Disturbed: the hypervisor, a CPU quota or other programs took CPU time from client or server.
@@ -263,9 +270,9 @@ pub(crate) struct SweepArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Request")]
 pub(crate) struct RequestArgs {
-    /// HTTP method
-    #[arg(short, long, default_value = "GET")]
-    pub(crate) method: String,
+    /// HTTP method [default: GET; with --body POST]
+    #[arg(short, long)]
+    pub(crate) method: Option<String>,
     /// Header to add, as 'Name: value'; repeatable
     #[arg(short = 'H', long = "header", value_name = "HEADER")]
     pub(crate) headers: Vec<String>,
@@ -274,13 +281,16 @@ pub(crate) struct RequestArgs {
     /// SCHEME:SOURCE:NAME, where SCHEME is basic (for user:password) or bearer (for a token) and SOURCE is env or file.
     #[arg(long, value_name = "AUTH")]
     pub(crate) auth: Option<String>,
+    /// What curl, wget and others call it
+    #[arg(short, long, value_name = "USER:PASSWORD", hide = true)]
+    pub(crate) user: Option<String>,
     /// Request body, or @FILE for the content of a file
     #[arg(short, long, value_name = "TEXT|@FILE")]
     pub(crate) body: Option<String>,
     /// File with a weighted mix of requests, one per line: [WEIGHT] [METHOD] PATH|URL [BODY|@FILE]
     ///
-    /// Such as /index.html or 3 POST /cart @cart.json; defaults are weight 1 and GET, # begins a comment. All requests
-    /// go to one server.
+    /// Such as /index.html or 3 POST /cart @cart.json; defaults are weight 1 and GET, with a body POST, # begins a
+    /// comment. All requests go to one server.
     #[allow(rustdoc::broken_intra_doc_links, rustdoc::invalid_html_tags, reason = "help that is printed as it stands")]
     #[arg(long, value_name = "FILE", conflicts_with_all = ["method", "body", "har"])]
     pub(crate) urls: Option<PathBuf>,
@@ -327,9 +337,10 @@ impl RequestArgs {
     /// One GET, as if nothing had been typed.
     pub(crate) fn plain() -> Self {
         Self {
-            method: "GET".to_owned(),
+            method: None,
             headers: Vec::new(),
             auth: None,
+            user: None,
             body: None,
             urls: None,
             har: None,

@@ -4,6 +4,7 @@ use crate::Named;
 use crate::agents;
 use crate::changes::{interval, range_words, signed};
 use crate::record::AnyRecord;
+use crate::sent;
 use crate::sums::sum;
 use crate::terminal::profile::{changed_most, php_changed_most};
 use crate::terminal::verdict::state_word;
@@ -298,7 +299,8 @@ pub(crate) fn machines(record: &CompareRecord) -> Vec<(&'static str, String)> {
     let load = agents::origin(record.runs.iter().map(|of| &of.run)).map(|text| ("agents", text));
     let lost = record.agent_lost.as_ref().map(|lost| ("agent lost", agents::lost(lost)));
     let bandwidth = agents::bandwidth(&record.environment).map(|text| ("bandwidth", text));
-    [server, load, bandwidth, lost].into_iter().flatten().collect()
+    let sent = sent::line(record.sent_in_all).map(|text| (sent::LABEL, text));
+    [sent, server, load, bandwidth, lost].into_iter().flatten().collect()
 }
 
 /// The search for the capacity of each variant in each block.

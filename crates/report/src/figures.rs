@@ -48,13 +48,16 @@ pub(crate) fn of_run(record: &RunRecord) -> Figures {
         ("p99.9", "p99_9", response.p99_9),
         ("max", "max", response.max),
     ];
-    let mut figures: Figures = [
-        ("goodput", goodput),
-        ("throughput", KnownFigure { bound: goodput.bound, ..KnownFigure::exactly(record.throughput_per_s) }),
-        ("errors", KnownFigure::exactly(failed_share(record))),
-        ("send-rate", KnownFigure::exactly(sent_share(record))),
-    ]
-    .into();
+    let mut figures = Figures::new();
+    // Of a window that had not begun, and of requests that were not planned, nothing is known.
+    if record.measured_ns > 0 {
+        let throughput = KnownFigure { bound: goodput.bound, ..KnownFigure::exactly(record.throughput_per_s) };
+        figures.extend([("goodput", goodput), ("throughput", throughput)]);
+    }
+    if record.requests.planned > 0 {
+        let shares = [("errors", failed_share(record)), ("send-rate", sent_share(record))];
+        figures.extend(shares.map(|(name, share)| (name, KnownFigure::exactly(share))));
+    }
     if response.n > 0 {
         figures.extend(latencies.into_iter().filter_map(|(name, key, ns)| Some((name, latency(record, key, ns)?))));
         // A request that was given up counts with its timeout.
@@ -64,7 +67,7 @@ pub(crate) fn of_run(record: &RunRecord) -> Figures {
         let bound = if is_cut { Some(Bound::AtLeast) } else { disturbed };
         figures.insert("mean", KnownFigure { bound, ..KnownFigure::exactly(response.mean) });
     }
-    figures.extend(record.server_cpu_ns_per_request.map(|cpu| ("cpu-per-request", KnownFigure::from(cpu))));
+    figures.extend(record.known_server_cpu_ns().map(|cpu| ("cpu-per-request", KnownFigure::from(cpu))));
     figures.extend(record.observed.iter().flat_map(of_server));
     figures
 }
@@ -82,17 +85,16 @@ fn latency(record: &RunRecord, key: &str, ns: u64) -> Option<KnownFigure> {
 }
 
 fn sent_share(record: &RunRecord) -> f64 {
-    let requests = &record.requests;
-    if requests.planned == 0 { 1.0 } else { requests.sent as f64 / requests.planned as f64 }
+    record.requests.sent as f64 / record.requests.planned as f64
 }
 
 /// What server and companions use; nothing where the server was not observed.
 fn of_server(observed: &Observed) -> Vec<(&'static str, KnownFigure)> {
-    let both = observed.server_cpu_cores().zip(observed.server_rss_bytes_max());
-    let Some((cores, rss)) = both else { return Vec::new() };
-    let mut figures = vec![("cpu", KnownFigure::exactly(cores)), ("rss", KnownFigure::exactly(rss as f64))];
-    figures.extend(observed.usable_cpus().map(|all| ("cpu%", KnownFigure::exactly(cores / f64::from(all)))));
-    figures
+    let cores = observed.server_cpu_cores();
+    let share = cores.zip(observed.usable_cpus()).map(|(cores, all)| cores / f64::from(all));
+    let rss = observed.server_rss_bytes_max().map(|bytes| bytes as f64);
+    let figures = [("cpu", cores), ("cpu%", share), ("rss", rss)];
+    figures.into_iter().filter_map(|(name, value)| Some((name, KnownFigure::exactly(value?)))).collect()
 }
 
 /// Those of the load at which the peak is.

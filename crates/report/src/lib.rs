@@ -29,6 +29,7 @@ pub mod record;
 mod renders;
 pub mod rules;
 mod scales;
+mod sent;
 mod served;
 mod shape;
 pub mod stored;

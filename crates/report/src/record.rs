@@ -17,6 +17,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Characters of a label in the name of its directory.
 const ARM_NAME_MAX: usize = 60;
 
+/// Why nothing is known of the server where nobody looked.
+const NOT_LOOKED_AT: &str = "the server was not observed";
+
 /// A result of any kind.
 #[derive(Clone, Copy, Debug)]
 pub enum AnyRecord<'a> {
@@ -89,6 +92,7 @@ pub fn run_record(
         goodput_per_s: goodput,
         throughput_per_s: evidence::throughput_per_s(evidence),
         server_cpu_ns_per_request: server_cpu(evidence),
+        server_cpu_unavailable: server_cpu_unavailable(evidence),
         requests: Requests {
             planned: cohort.planned,
             sent: cohort.sent,
@@ -102,6 +106,7 @@ pub fn run_record(
             failures: cohort.failures.clone(),
             mix: mix(evidence),
         },
+        sent_in_all: evidence.sent_in_all,
         connections: evidence.connections,
         tls: evidence.tls.clone(),
         latency_ns: LatencyRecord {
@@ -157,6 +162,18 @@ fn server_cpu(evidence: &Evidence) -> Option<Estimate> {
         high: series.high.map(|high| high + shift),
         n: series.n,
     })
+}
+
+/// Why the CPU time per response is not known; none where it is.
+fn server_cpu_unavailable(evidence: &Evidence) -> Option<String> {
+    let Some(observed) = &evidence.observed else { return Some(NOT_LOOKED_AT.to_owned()) };
+    let is_known = observed.server_cpu_ns_per_request().is_some();
+    let why = match observed.server {
+        None => observed.unavailable.get("server").map_or(NOT_LOOKED_AT, String::as_str),
+        Some(_) if evidence.flow.completed == 0 => "there was no complete response",
+        Some(_) => "the server used less CPU time than the kernel counts",
+    };
+    (!is_known).then(|| why.to_owned())
 }
 
 fn cost_ns(seen: &ObservedSecond, second: &Second) -> Option<f64> {

@@ -52,7 +52,7 @@ fn of_run(record: &RunRecord) -> String {
         text => format!(", p99 {text}"),
     };
     let cpu = record
-        .server_cpu_ns_per_request
+        .known_server_cpu_ns()
         .map_or_else(String::new, |cpu| format!(", server CPU {} per request", time(cpu.value)));
     format!("goodput {}{p99}, failed {}{cpu}", run::goodput(record), percent(run::failed_share(record)))
 }

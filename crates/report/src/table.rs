@@ -12,9 +12,11 @@ use crate::terminal::observed::{cores_number, server_column};
 use crate::terminal::run as run_words;
 use crate::terminal::sweep::{Over, SERVER_COLUMN, before_last, is_peak_bound, load, row as point_row};
 use crate::terminal::verdict::state_word;
-use crate::{shape, visible};
+use crate::{sent, shape, visible};
 use model::human::percent;
-use model::{ExperimentRecord, Limiter, Observed, PlannedStep, RunRecord, StepResult, SweepRecord};
+use model::{
+    ExperimentRecord, Limiter, Observed, PlannedStep, Quantiles, RunRecord, SentInAll, StepResult, SweepRecord,
+};
 
 /// Columns of [`row`].
 pub(crate) const RUN_HEADER: [&str; 8] =
@@ -62,6 +64,7 @@ pub fn markdown(results: &[Named<'_>]) -> String {
         let AnyRecord::Run(record) = named.record else { continue };
         tables.extend(record.limiter.as_ref().map(|limiter| limiter_list(Some(named.name), limiter)));
         tables.extend(agent_list(named.name, record));
+        tables.extend(sent_list(&format!("{}: ", cell(named.name)), record.sent_in_all));
     }
     if !sweeps.is_empty() {
         tables.push(markdown_table(&header(&sweeps), &sweeps.iter().map(|arm| arm.row()).collect::<Vec<_>>(), 1));
@@ -77,7 +80,8 @@ pub fn markdown(results: &[Named<'_>]) -> String {
         let shape = shape::lines(arm.record, arm.over(), is_peak_bound(arm.record)).into_iter();
         let shape: String = shape.map(|(label, text)| format!("- {label}: {}\n", cell(&text))).collect();
         let limiter = arm.record.limiter.as_ref().map(|limiter| limiter_list(None, limiter));
-        tables.push(shape + &limiter.unwrap_or_default());
+        let sent = sent_list("", arm.record.sent_in_all);
+        tables.push(shape + &limiter.unwrap_or_default() + &sent.unwrap_or_default());
         tables.push(markdown_table(&point_header(arm.record), &point_rows(arm.record), 1));
     }
     tables.extend(capacities(results));
@@ -121,6 +125,7 @@ fn capacities(results: &[Named<'_>]) -> Vec<String> {
         let about = format!("{}: {}; {}", capacity::target(record), record.goal, record.capacity.reason);
         tables.push(format!("{}\n", cell(&about)));
         tables.extend(record.limiter.as_ref().map(|limiter| limiter_list(None, limiter)));
+        tables.extend(sent_list("", record.sent_in_all));
         tables.push(markdown_table(&capacity::load_header(record), &capacity::load_rows(record), 1));
     }
     tables
@@ -171,6 +176,11 @@ fn agent_list(of: &str, record: &RunRecord) -> Option<String> {
     let lost = agents::shortfall(record).filter(|_| record.agent_lost.is_some());
     let lines = std::iter::once(origin).chain(lost);
     Some(lines.map(|(label, text)| format!("- {}: {label}: {}\n", cell(of), cell(&text))).collect())
+}
+
+/// All that was sent, as a list; `of` stands before it.
+fn sent_list(of: &str, sent: Option<SentInAll>) -> Option<String> {
+    sent::line(sent).map(|text| format!("- {of}{}: {}\n", sent::LABEL, cell(&text)))
 }
 
 /// What stops the server, as a list; `of` tells several results apart.
@@ -279,9 +289,9 @@ fn csv_row(name: &str, arm: Option<&str>, run: &RunRecord, goodput_per_s: f64) -
         optional(run.goodput_per_s.high),
         run.throughput_per_s.to_string(),
     ];
-    cells.extend([response.p50, response.p90, response.p99, response.p99_9, response.max].map(|ns| ns.to_string()));
+    cells.extend(quantiles(response));
     cells.push(run_words::failed_share(run).to_string());
-    cells.push(run.generator.busy_max.to_string());
+    cells.push(measured(run.generator.busy_max));
     cells.push(run.measured_ns.to_string());
     let observed = run.observed.as_ref();
     let machine = observed.and_then(|observed| observed.machine.as_ref());
@@ -312,8 +322,8 @@ fn csv_step(name: &str, started: &str, planned: &PlannedStep, result: &StepResul
         optional(result.goodput_per_s.high),
         result.throughput_per_s.to_string(),
     ];
-    cells.extend([response.p50, response.p90, response.p99, response.p99_9, response.max].map(|ns| ns.to_string()));
-    cells.extend([result.failed_share.to_string(), result.generator_busy_max.to_string()]);
+    cells.extend(quantiles(response));
+    cells.extend([result.failed_share.to_string(), measured(result.generator_busy_max)]);
     cells.push(result.measured_ns.to_string());
     cells.push(optional(result.server_cpu_cores));
     cells.push(optional(result.server_cpu_ns_per_request.map(|cpu| cpu.value)));
@@ -324,6 +334,17 @@ fn csv_step(name: &str, started: &str, planned: &PlannedStep, result: &StepResul
         planned.variant, planned.verb, planned.load, planned.repetition
     )));
     cells
+}
+
+/// Quantiles of the response time; empty cells without a response.
+fn quantiles(response: &Quantiles) -> [String; 5] {
+    let all = [response.p50, response.p90, response.p99, response.p99_9, response.max];
+    all.map(|ns| if response.n > 0 { ns.to_string() } else { String::new() })
+}
+
+/// A number that is 0 where it was not measured.
+fn measured(value: f64) -> String {
+    if value > 0.0 { value.to_string() } else { String::new() }
 }
 
 /// Text that stays text in a spreadsheet: what would be a formula there begins with an apostrophe, which spreadsheets hide.

@@ -224,7 +224,16 @@ fn after_the_start(messages: &[OfAgent]) -> Vec<(u64, FleetEvent)> {
         while let Some(order) = agent.take_order() {
             match order {
                 Order::Load { .. } => {
-                    agent.on_report(Report::Ready { requested: 1, established: 1, took_ns: 1, tls: None }, now_ns);
+                    agent.on_report(
+                        Report::Ready {
+                            requested: 1,
+                            established: 1,
+                            took_ns: 1,
+                            fruitless: Default::default(),
+                            tls: None,
+                        },
+                        now_ns,
+                    );
                 }
                 Order::StartAt { attempt, .. } if step < 150 => {
                     agent.on_report(Report::Started { attempt, late_ns: 0 }, now_ns);
@@ -275,13 +284,19 @@ fn an_agent_whose_numbers_cannot_be_is_lost_with_the_reason() {
     for message in [
         OfAgent::Warmed { at_ns: u64::MAX },
         OfAgent::Started { attempt: 1, late_ns: 1 << 57 },
-        OfAgent::Ready { requested: 1, established: 1, took_ns: u64::MAX, tls: None },
+        OfAgent::Ready { requested: 1, established: 1, took_ns: u64::MAX, fruitless: Default::default(), tls: None },
     ] {
         assert_eq!(loss(&[message]), "it sent numbers that no load has", "what was recorded of it could not be read");
     }
     let early = Tick { to_ns: 3600 * NS_PER_S, from_ns: 3599 * NS_PER_S, ..tick() };
     assert_eq!(loss(&[told(0, &early)]), "it sent a tick of time that has not come");
-    let twice = after_the_start(&[OfAgent::Ready { requested: 1, established: 1, took_ns: 1, tls: None }]);
+    let twice = after_the_start(&[OfAgent::Ready {
+        requested: 1,
+        established: 1,
+        took_ns: 1,
+        fruitless: Default::default(),
+        tls: None,
+    }]);
     assert!(twice.iter().any(|(_, e)| matches!(e, FleetEvent::Load(Event::AgentLost { .. }))));
 }
 

@@ -249,7 +249,16 @@ impl Sim {
                 Order::Load { plan, .. } => {
                     self.stopped[n] = false;
                     let requested = plan.threads;
-                    agent.on_report(Report::Ready { requested, established: requested, took_ns: 1, tls: None }, own_ns);
+                    agent.on_report(
+                        Report::Ready {
+                            requested,
+                            established: requested,
+                            took_ns: 1,
+                            fruitless: Default::default(),
+                            tls: None,
+                        },
+                        own_ns,
+                    );
                 }
                 Order::StartAt { attempt, at_ns } => {
                     self.armed[n] = true;

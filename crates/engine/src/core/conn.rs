@@ -23,6 +23,8 @@ pub(super) struct Conn {
     pub(super) retry_ns: u64,
     /// Attempts to open since the last response: what failed, and what opened and was of no use.
     pub(super) fruitless: u8,
+    /// True once a response has come on the connection that is open.
+    pub(super) has_served: bool,
     /// Responses since the window began.
     pub(super) answered: u64,
 }
@@ -65,6 +67,7 @@ impl Conn {
             opening_since_ns: 0,
             retry_ns: 0,
             fruitless: 0,
+            has_served: false,
             answered: 0,
         }
     }
@@ -73,6 +76,7 @@ impl Conn {
     pub(super) fn closed(&mut self, machine: ClientProtocol) {
         self.state = State::Closed;
         self.machine = machine;
+        self.has_served = false;
         (self.whole, self.written) = (0, 0);
         for at in 0..self.flights.len() {
             let stream = self.machine.open();

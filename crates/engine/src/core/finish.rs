@@ -46,6 +46,7 @@ impl Core {
         let c = &mut self.conns[conn];
         c.answered += u64::from(has_come_in_window);
         c.fruitless = 0;
+        c.has_served = true;
         let flight = c.flights[place];
         let item = flight.item as usize;
         let framed = conn::breach(self.job.source.contract(item), response);
@@ -140,6 +141,7 @@ impl Core {
     #[cold]
     pub(super) fn fail(&mut self, conn: usize, failure: Failure, now: u64, net: &mut impl Transport) {
         let unopened = matches!(failure.phase, FailurePhase::Connect | FailurePhase::Tls);
+        self.count_fruitless(conn, failure);
         let mut each = failure;
         while self.conns[conn].is_busy() {
             self.failed(conn, 0, each, now);

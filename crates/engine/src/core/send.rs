@@ -31,6 +31,7 @@ impl Core {
         self.ticks.outstanding(now, 1);
         self.in_flight += 1;
         self.assigned_ns = now;
+        self.warmup_used += u64::from(intended < self.start_ns);
         if planned {
             self.quota_used += 1;
             let tick = self.ticks.current();

@@ -101,6 +101,7 @@ fn started(protocol: Protocol, request: &Request, pipeline: usize, net: &mut Nar
         pipeline,
         pace: Pace::Closed,
         quota: None,
+        warmup_quota: None,
         keepalive: true,
         timeout_ns: NS_PER_S,
     };

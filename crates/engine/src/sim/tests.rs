@@ -186,6 +186,23 @@ fn a_count_is_met_exactly() {
     }
 }
 
+/// A warm-up of two seconds had sent 118,219 orders to a shop.
+#[test]
+fn a_bounded_warm_up_sends_so_many_and_rests_until_the_window() {
+    for mut sim in [Sim::closed(4, 1), Sim::open(Arrivals::Constant, 100.0, 10, 1)] {
+        let is_closed = matches!(sim.pace, Pace::Closed);
+        sim.window_ns = (2 * NS_PER_S, 3 * NS_PER_S);
+        sim.warmup_quota = Some(20);
+        let seen = sim.run(pool(4, 1_000_000));
+        let (before, of_window): (Vec<u64>, Vec<u64>) =
+            seen.arrivals.iter().copied().partition(|at| *at < 2 * NS_PER_S);
+        assert_eq!(before.len(), 20, "closed: {is_closed}");
+        assert_eq!(of_window.len() as u64, seen.cohort.planned);
+        assert_eq!(seen.cohort.good, if is_closed { 4_000 } else { 100 });
+        assert!(of_window[0] < 2 * NS_PER_S + 10_000_000, "the first is sent as the window begins");
+    }
+}
+
 #[test]
 fn a_count_begins_after_the_warm_up() {
     let mut sim = Sim::open(Arrivals::Constant, 100.0, 10, 1);

@@ -28,6 +28,7 @@ fn worker(listener: &TcpListener, connections: usize, tls: Option<Config>, reque
         pipeline: 1,
         pace: Pace::Closed,
         quota: None,
+        warmup_quota: None,
         keepalive: true,
         timeout_ns: SOON_NS,
     };
@@ -87,7 +88,7 @@ fn a_body_without_end_holds_up_neither_the_timeout_nor_other_connections() {
     let (listener, clock) = (listener(), Clock::start());
     let mut worker = worker(&listener, 2, None, &Request::get("/"));
     worker.buffer = vec![0; 512].into();
-    assert_eq!(worker.open_all(clock).unwrap().0, 2);
+    assert_eq!(worker.open_all(clock).unwrap().established, 2);
     let [mut endless, mut other] = [0, 1].map(|_| listener.accept().unwrap().0);
     worker.core.start(clock.now_ns(), &mut worker.sockets);
     take_head(&mut endless);
@@ -149,7 +150,7 @@ fn an_early_answer_to_an_upload_is_heard_over_tls_too() {
         assert_eq!(stream.send(&socket, TOO_LARGE, false).unwrap(), TOO_LARGE.len());
         listener
     });
-    assert_eq!(worker.open_all(clock).unwrap().0, 1);
+    assert_eq!(worker.open_all(clock).unwrap().established, 1);
     worker.core.start(clock.now_ns(), &mut worker.sockets);
     refuse.send(()).unwrap();
     let _listener = serving.join().unwrap();
@@ -167,7 +168,7 @@ fn an_early_answer_to_an_upload_is_heard_over_tls_too() {
 fn a_connection_closed_before_the_start_is_opened_again_and_fails_no_request() {
     let (listener, clock) = (listener(), Clock::start());
     let mut worker = worker(&listener, 2, None, &Request::get("/"));
-    assert_eq!(worker.open_all(clock).unwrap().0, 2);
+    assert_eq!(worker.open_all(clock).unwrap().established, 2);
     let [kept, closed] = [0, 1].map(|_| listener.accept().unwrap().0);
     drop(closed);
     worker.forget_lost().unwrap();

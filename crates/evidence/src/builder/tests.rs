@@ -50,8 +50,41 @@ fn gather(plan: Plan, events: impl IntoIterator<Item = Event>) -> EvidenceBuilde
     gather
 }
 
+/// Two seconds of warm-up stood in no line of a result.
+#[test]
+fn all_that_was_sent_counts_whatever_it_was_sent_for() {
+    let probe = |sent| {
+        let probe = serde_json::json!({ "fetches": [], "body": "stable", "redirects": [], "sent": sent });
+        Event::Probed(serde_json::from_value(probe).unwrap())
+    };
+    let load = |sent: Option<u64>| {
+        let told =
+            [tick(Phase::Warmup, 0, 1000, 5), tick(Phase::Measure, 1000, 2000, 10), tick(Phase::Drain, 2000, 2100, 2)];
+        gather(fixed(), [probe(sent)].into_iter().chain(ticks(told)))
+    };
+    let mut first = load(Some(3));
+    assert_eq!(first.sent_in_all(), Some(SentInAll { probe: 3, warmup: 5, window: 10, after: 2 }));
+    first.merge(&load(Some(0)));
+    assert_eq!(first.sent_in_all(), Some(SentInAll { probe: 3, warmup: 10, window: 20, after: 4 }));
+    first.merge(&load(None));
+    assert_eq!(first.sent_in_all(), None, "one of them had not counted its probe");
+}
+
+#[test]
+fn connections_that_came_to_nothing_are_counted_in_every_phase() {
+    let lost = |reset, refused| Fruitless { reset, refused, ..Fruitless::default() };
+    let connected = Event::Connected { requested: 4, established: 3, took_ns: 1, fruitless: lost(5, 0), tls: None };
+    let mut warmup = tick(Phase::Warmup, 0, 1000, 0);
+    (warmup.flow.opened, warmup.flow.fruitless) = (2, lost(1, 4));
+    let gathered = gather(fixed(), [connected, Event::Tick(Box::new(warmup))]);
+    let connections = gathered.evidence().connections;
+    assert_eq!(connections.fruitless, lost(6, 4));
+    assert_eq!(connections.attempts, Some(8 + 6), "those that were reset in the load had been opened");
+}
+
 fn ticks(ticks: impl IntoIterator<Item = Tick>) -> Vec<Event> {
-    let mut events = vec![Event::Connected { requested: 4, established: 4, took_ns: 1, tls: None }];
+    let mut events =
+        vec![Event::Connected { requested: 4, established: 4, took_ns: 1, fruitless: Default::default(), tls: None }];
     events.extend(ticks.into_iter().map(|t| Event::Tick(Box::new(t))));
     events.push(Event::Ended { at_ns: 0, interrupted: false });
     events
@@ -152,7 +185,13 @@ fn busy_share_needs_half_a_second() {
 #[test]
 fn connections_opened_as_they_are_needed_are_no_reconnects() {
     let mut builder = EvidenceBuilder::new(fixed());
-    builder.apply(&Event::Connected { requested: 1, established: 1, took_ns: 1, tls: None });
+    builder.apply(&Event::Connected {
+        requested: 1,
+        established: 1,
+        took_ns: 1,
+        fruitless: Default::default(),
+        tls: None,
+    });
     let mut first = tick(Phase::Warmup, 0, 1_000, 1);
     first.flow.grown = 2;
     first.flow.opened = 1;
@@ -178,7 +217,14 @@ fn reconnects_of_every_phase_count() {
     .evidence();
     assert_eq!(
         e.connections,
-        Connections { requested: 4, established: 4, opened: 11, reconnects: 7, ..Connections::default() }
+        Connections {
+            requested: 4,
+            established: 4,
+            opened: 11,
+            reconnects: 7,
+            attempts: Some(11),
+            ..Connections::default()
+        }
     );
 }
 
@@ -198,7 +244,13 @@ fn a_few_slow_answers_far_from_all_others_are_no_steps() {
 #[test]
 fn handshakes_and_resumed_sessions_of_the_whole_run_count() {
     let session = TlsSession { version: "TLSv1.3".into(), cipher: "TLS_X".into(), resumed: 0 };
-    let connected = Event::Connected { requested: 4, established: 4, took_ns: 1, tls: Some(session.clone()) };
+    let connected = Event::Connected {
+        requested: 4,
+        established: 4,
+        took_ns: 1,
+        fruitless: Default::default(),
+        tls: Some(session.clone()),
+    };
     let run = || {
         let phases = [Phase::Warmup, Phase::Measure, Phase::Drain];
         let ticks = phases.map(|phase| {
@@ -268,7 +320,14 @@ fn iterations_add_up_and_stay_apart() {
     assert_eq!((e.iterations, e.measured_ns, e.flow.good, e.latency.response.n), (6, 6 * NS_PER_S, 600, 600));
     assert_eq!(
         e.connections,
-        Connections { requested: 4, established: 4, opened: 24, reconnects: 0, ..Connections::default() }
+        Connections {
+            requested: 4,
+            established: 4,
+            opened: 24,
+            reconnects: 0,
+            attempts: Some(24),
+            ..Connections::default()
+        }
     );
     assert_eq!(e.seconds.len(), 6);
     assert_eq!(e.threads[0].wall_ns, 6 * NS_PER_S);
@@ -283,7 +342,10 @@ fn iterations_add_up_and_stay_apart() {
 #[test]
 fn merging_keeps_the_worst() {
     let mut all = gather(fixed(), ticks([]));
-    let mut bad = gather(fixed(), [Event::Connected { requested: 4, established: 2, took_ns: 1, tls: None }]);
+    let mut bad = gather(
+        fixed(),
+        [Event::Connected { requested: 4, established: 2, took_ns: 1, fruitless: Default::default(), tls: None }],
+    );
     bad.apply(&Event::Warmed { at_ns: 0, settled: false });
     all.merge(&bad);
     let e = all.evidence();

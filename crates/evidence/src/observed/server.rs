@@ -107,7 +107,9 @@ impl ServerSum {
 
     pub(super) fn observed(&self, responses_per_s: f64) -> ServerObserved {
         // Rates of both, as the samples do not begin and end at the very instants of the window.
-        let per_request = |cores: f64| (responses_per_s > 0.0).then(|| cores * NS_PER_S as f64 / responses_per_s);
+        // The kernel counts CPU time in ticks: none of them is no zero.
+        let is_counted = |cores: f64| cores > 0.0 && responses_per_s > 0.0;
+        let per_request = |cores: f64| is_counted(cores).then(|| cores * NS_PER_S as f64 / responses_per_s);
         let mut processes: Vec<ProcessObserved> = self
             .processes
             .iter()

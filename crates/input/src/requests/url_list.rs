@@ -55,14 +55,15 @@ fn request(line: &str, file: &Path, origin: &mut Option<TargetUrl>) -> Result<Re
     };
     let (method, rest) = match word(rest) {
         (first, rest) if first.bytes().all(|b| b.is_ascii_uppercase()) && !first.is_empty() => {
-            (method(first).map_err(|error| error.message)?, rest)
+            (Some(method(first).map_err(|error| error.message)?), rest)
         }
-        _ => ("GET".to_owned(), rest),
+        _ => (None, rest),
     };
     let (place, body) = word(rest);
     if place.is_empty() {
         return Err(format!("no path or URL; {FORM}"));
     }
+    let method = method.unwrap_or_else(|| if body.is_empty() { "GET" } else { "POST" }.to_owned());
     let path = path_of(place, origin)?;
     let body = body_of(body, file)?;
     Ok(Request { method, weight, body_bytes: body.len() as u64, body, ..Request::get(&path) })
@@ -132,6 +133,13 @@ mod tests {
         ];
         assert_eq!(seen, expected);
         assert_eq!(listed.origin.unwrap().authority, "h:81");
+    }
+
+    #[test]
+    fn a_body_without_a_method_is_posted() {
+        let listed = listed("/cart {\"a\": 1}\nGET /search q\n/\n").unwrap();
+        let methods: Vec<_> = listed.requests.iter().map(|request| request.method.as_str()).collect();
+        assert_eq!(methods, ["POST", "GET", "GET"]);
     }
 
     #[test]

@@ -35,6 +35,7 @@ pub(super) static FAULTS: &[(&str, Fault)] = &[
     ("ER-07", Closed(|e| e.status[0].requests.iter_mut().for_each(|counted| counted.server = 700_000.0))),
     ("ER-08", Closed(|e| e.answer(429, 300_000))),
     ("ER-09", Closed(|e| e.flow.opened = 1_000_000)),
+    ("ER-17", Closed(|e| (e.connections.attempts, e.connections.fruitless.reset) = (Some(78), 14))),
     ("ER-11", Closed(|e| fetches(e, |fetch| fetch.cached = Some("X-Cache: HIT".into())))),
     (
         "ER-10",

@@ -195,14 +195,14 @@ impl Quantity {
             Self::Max => (latency.n > 0).then_some(latency.max_ns as f64),
             Self::Errors => Some(failed_share(evidence)),
             Self::SendRate => Some(sent_share(evidence)),
-            Self::Cpus => evidence.observed.as_ref()?.server_cpu_cores(),
+            Self::Cpus => evidence.observed.as_ref()?.counted_cpu_cores(),
             Self::CpuShare => {
                 let observed = evidence.observed.as_ref()?;
                 let all = match server_cpus.len() {
                     0 => f64::from(observed.usable_cpus()?),
                     some => some as f64,
                 };
-                observed.server_cpu_cores().map(|busy| busy / all)
+                observed.counted_cpu_cores().map(|busy| busy / all)
             }
             Self::Rss => Some(evidence.observed.as_ref()?.server_rss_bytes_max()? as f64),
         }

@@ -17,7 +17,7 @@ pub(crate) mod server;
 use crate::{BesideLimiter, Rule};
 
 /// Every rule, in the order in which findings of the same weight are told.
-pub(crate) static CATALOGUE: [Rule; 87] = [
+pub(crate) static CATALOGUE: [Rule; 88] = [
     client::busy::RULE,
     client::slip::RULE,
     client::send_rate::RULE,
@@ -52,6 +52,7 @@ pub(crate) static CATALOGUE: [Rule; 87] = [
     answers::counted::RULE,
     answers::refused::RULE,
     answers::reuse::RULE,
+    answers::fruitless::RULE,
     answers::cached::RULE,
     answers::coding::RULE,
     answers::happened::RULE,

@@ -41,6 +41,7 @@ pub(super) static ALL: &[(&str, &str)] = &[
     ("ER-14", "half the bytes at the third load level"),
     ("ER-15", "no response in the second half"),
     ("ER-16", "half of the compared bodies are others than the probe's"),
+    ("ER-17", "14 of 78 connections reset before any response"),
     // Load and statistics.
     ("LD-01", "Poisson schedule sent in bursts of 8"),
     ("LD-02", "closed loop with corrected p99 1.1 s"),

@@ -81,6 +81,7 @@ impl Redact for SessionEvent {
             Self::Arms { .. }
             | Self::Point { .. }
             | Self::Search { .. }
+            | Self::AlsoSent { .. }
             | Self::Trial { .. }
             | Self::Compared { .. }
             | Self::Risen { .. }

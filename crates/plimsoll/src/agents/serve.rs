@@ -262,10 +262,10 @@ fn put_on(
         report.into_iter().chain(sample).for_each(|report| drop(to.send(Input::Report(report))));
     };
     let mut ready = |event| match event {
-        Event::Connected { requested, established, took_ns, tls } => {
-            let report = Report::Ready { requested, established, took_ns, tls };
+        Event::Connected { requested, established, took_ns, fruitless, tls } => {
+            let report = Report::Ready { requested, established, took_ns, fruitless, tls };
             let _ = to.send(Input::Report(report));
-            sink(Event::Connected { requested, established, took_ns, tls: None });
+            sink(Event::Connected { requested, established, took_ns, fruitless, tls: None });
         }
         event => sink(event),
     };

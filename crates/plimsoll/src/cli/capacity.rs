@@ -65,9 +65,12 @@ pub(crate) struct CapacityArgs {
     /// Longer by default where a quantile of the goal needs more requests than that.
     #[arg(short, long, value_name = "TIME")]
     pub(crate) duration: Option<Duration>,
-    /// Warm-up load before each window, not measured: a time, 0s, or auto (until goodput is steady)
-    #[arg(long, value_name = "TIME|auto", default_value = "1s")]
-    pub(crate) warmup: WarmupArg,
+    /// Warm-up load before each window, not measured: a time, 0s, or auto (until goodput is steady) [default: 1s]
+    ///
+    /// Unless a warm-up is given here, each sends at most 20 requests where one of them may change something (POST, PUT,
+    /// PATCH, DELETE).
+    #[arg(long, value_name = "TIME|auto")]
+    pub(crate) warmup: Option<WarmupArg>,
     /// Connections, opened as needed: the limit of requests in flight
     #[arg(short, long, value_name = "N", default_value = "256")]
     pub(crate) connections: Count,

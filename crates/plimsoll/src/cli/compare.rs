@@ -101,6 +101,9 @@ pub(crate) struct CompareArgs {
     pub(crate) duration: Duration,
     /// Warm-up load before each window, not measured: a time, 0s, or auto (until goodput is steady by MSER-5) [default:
     /// auto, with --client 2s]
+    ///
+    /// Unless a warm-up is given here, each lasts 2 s and sends at most 20 requests where one of them may change
+    /// something (POST, PUT, PATCH, DELETE).
     #[arg(long, value_name = "TIME|auto")]
     pub(crate) warmup: Option<WarmupArg>,
     /// Inter-arrival distribution of the fixed load

@@ -35,6 +35,9 @@ pub(crate) trait Measure<S: Search> {
         Ok(())
     }
 
+    /// Takes leave of what is no part of the result.
+    fn leave_out(&mut self, _measured: Self::Measured) {}
+
     /// Makes it a part of the result.
     fn keep(&mut self, trial: &S::Trial, measured: Self::Measured) -> Result<(), CommandError>;
 }
@@ -66,9 +69,12 @@ pub(crate) fn walk<S: Search>(
         let is_part = whole.is_ok() && search.apply(&trial, outcome, clock.now_ns());
         if is_part && !is_cut {
             measurements.keep(&trial, measured)?;
-            (is_empty, spare) = (false, None);
-        } else if is_empty {
-            spare.get_or_insert((trial, measured));
+            is_empty = false;
+            spare.take().into_iter().for_each(|(_, measured)| measurements.leave_out(measured));
+        } else if is_empty && spare.is_none() {
+            spare = Some((trial, measured));
+        } else {
+            measurements.leave_out(measured);
         }
         if whole.is_err() {
             walked = whole;

@@ -124,6 +124,7 @@ mod tests {
             rests_on: model::RestsOn::default(),
             format: FORMAT_SWEEP.into(),
             arm: None,
+            sent_in_all: None,
             verdict: Verdict {
                 state,
                 findings: Vec::new(),

@@ -19,6 +19,8 @@ pub(crate) struct Progress {
     planned: Option<u64>,
     sent: u64,
     failed: u64,
+    /// True once the size of a warm-up was told, which those of later loads are like.
+    is_warmup_told: bool,
     /// Status pages that could not be read, told once.
     unread: BTreeSet<String>,
 }
@@ -41,6 +43,7 @@ impl Progress {
             planned: None,
             sent: 0,
             failed: 0,
+            is_warmup_told: false,
             unread: BTreeSet::new(),
         }
     }
@@ -54,6 +57,10 @@ impl Progress {
             Warmup::Auto => None,
         };
         self.begin_ns = self.warmup_ns.unwrap_or(0);
+        if let Some(size) = warmup_size(plan).filter(|_| !self.is_warmup_told) {
+            self.is_warmup_told = true;
+            self.line(&format!("warm-up: {size}"));
+        }
         self.planned = match plan.stop {
             Stop::Count { requests } => Some(requests),
             Stop::Duration { .. } => None,
@@ -85,7 +92,7 @@ impl Progress {
                     let opened = opened(*established, *requested);
                     self.line(&format!("{opened}: use -c {established}, or raise the server's limit of connections"));
                 }
-                self.say("warming up");
+                self.say(if self.warmup_ns == Some(0) { "measuring" } else { "warming up" });
             }
             Event::Status { looks, .. } => looks.iter().for_each(|look| self.tell_unread(look)),
             Event::Prolonged { by_ns, .. } => {
@@ -170,6 +177,31 @@ impl Sink for Progress {
     fn take(&mut self, event: &Redacted<Event>) {
         self.show(event);
     }
+}
+
+/// What a warm-up sends, before it does; none of a load without one.
+fn warmup_size(plan: &Plan) -> Option<String> {
+    let changing = plan.requests.iter().find(|request| !request.is_safe());
+    if let (Some(requests), Some(request)) = (plan.warmup_requests, changing) {
+        let most = human::plural(requests, "request");
+        return Some(format!("at most {most} before each window, as {} may change something", request.method));
+    }
+    let time = match plan.warmup {
+        Warmup::Fixed { duration_ns: 0 } => return None,
+        Warmup::Fixed { duration_ns } => duration_ns,
+        Warmup::Auto => return Some("full load before each window, until goodput is steady".to_owned()),
+    };
+    let length = human::time(time as f64);
+    Some(match plan.load {
+        Load::Closed { connections } => {
+            let connections = human::plural(connections.into(), "connection");
+            format!("{length} of full load on {connections} before the window, as many requests as the server answers")
+        }
+        Load::Open { rate_per_s, .. } => {
+            let requests = human::count((rate_per_s * time as f64 / NS_PER_S as f64).round() as u64);
+            format!("{length} of load before the window, about {requests} requests at {}", human::rate(rate_per_s))
+        }
+    })
 }
 
 fn opened(established: u32, requested: u32) -> String {

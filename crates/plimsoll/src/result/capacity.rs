@@ -174,6 +174,7 @@ pub(crate) fn capacity_record(facts: &Facts, trials: &[Trial]) -> Result<Capacit
         thresholds: Vec::new(),
         capacity: bracket(result, &goal),
         goal: goal.to_string(),
+        sent_in_all: facts.sent_in_all(trials.iter().map(|trial| &trial.builder)),
         trials: trials.iter().map(|trial| facts.load_record(&facts.evidence(&trial.builder), &trial.builder)).collect(),
         outcomes: walked.records,
         search: settings,

@@ -19,7 +19,7 @@ use judge::goal::Goal;
 use judge::limiter::{confirm, limiter_of_run, names_a_limit};
 use model::{
     ArmProfile, ArmRecord, Begun, CapacitySettings, Change, CompareSettings, Confirmation, Environment, Evidence,
-    Limiter, LimiterContext, LostAgent, Measurement, Profiled, RiseEnd, RunRecord, SessionEvent,
+    Limiter, LimiterContext, LostAgent, Measurement, Profiled, RiseEnd, RunRecord, SentInAll, SessionEvent,
 };
 use report::record::AnyRecord;
 
@@ -40,6 +40,8 @@ pub(crate) struct Facts {
     comparison: Option<(CompareSettings, Vec<ArmRecord>)>,
     /// Of its variants.
     arm_profiles: Vec<ArmProfile>,
+    /// Requests of loads that are no part of the result.
+    also_sent: SentInAll,
     /// Why the target went away; none while it is there.
     gone: Option<String>,
     /// The agent whose loss has ended it.
@@ -62,6 +64,7 @@ impl Facts {
             rise_end: None,
             comparison: None,
             arm_profiles: Vec::new(),
+            also_sent: SentInAll { probe: 0, warmup: 0, window: 0, after: 0 },
             gone: None,
             agent_lost: None,
             asked: Asked { conditions: Vec::new(), baseline: None },
@@ -82,6 +85,7 @@ impl Facts {
                 self.comparison = Some(((**settings).clone(), arms.clone()));
                 self.begun.environment.check.extend_from_slice(check);
             }
+            SessionEvent::AlsoSent { sent } => self.also_sent.add(sent),
             SessionEvent::TargetGone { why } => self.gone = Some(why.clone()),
             SessionEvent::AgentLost(lost) => self.agent_lost = Some(lost.clone()),
             SessionEvent::Thresholds { conditions, baseline } => {
@@ -144,6 +148,11 @@ impl Facts {
     fn evidence(&self, builder: &EvidenceBuilder) -> Evidence {
         let Environment { fingerprint, bandwidth, .. } = self.begun.environment.clone();
         Evidence { fingerprint, bandwidth, changes: self.changes.clone(), ..builder.evidence() }
+    }
+
+    /// All requests that were sent by the loads of a result, and by others of the same measurement; none where that is not known.
+    fn sent_in_all<'a>(&self, loads: impl Iterator<Item = &'a EvidenceBuilder>) -> Option<SentInAll> {
+        SentInAll::sum(loads.map(EvidenceBuilder::sent_in_all).chain([Some(self.also_sent)]))
     }
 
     /// One of several loads as a run by itself.

@@ -76,6 +76,7 @@ pub(crate) fn sweep_record(facts: &Facts, points: &[Point]) -> SweepRecord {
                 "goodput at the peak; saturation was not reached, the server may hold more".into()
             },
         }),
+        sent_in_all: facts.sent_in_all(points.iter().map(|point| &point.builder)),
         points: records,
         curve,
         knee: shape.knee,

@@ -396,6 +396,8 @@ impl Session {
             Some(agents) => Generator::Agents(agents, agents.parts(self.settings.threads, plan.load.connections())?),
         };
         let outcome = measure(plan, &self.probe, &generator, recorder, control, &mut beside, &mut self.progress);
+        // Its requests have been told, once.
+        self.probe.sent = Some(0);
         outcome.map_err(|error| match error.exit {
             Exit::Target => self.sut.lost().map_or(error, |lost| without_server(lost, recorder)),
             _ => error,

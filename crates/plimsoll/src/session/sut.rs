@@ -299,7 +299,7 @@ impl Sut {
             Some(connect_override) => connect_override.addresses()?,
             None => resolve(&self.url.host, self.url.port)?,
         };
-        let mut first: Option<(Address, Probe)> = None;
+        let (mut first, mut sent, mut again): (Option<(Address, Probe)>, u64, u64) = (None, 0, 0);
         let looked_at = settings.requests.len().min(PROBED_MAX);
         for index in 0..looked_at {
             let request = &settings.requests[index];
@@ -331,18 +331,20 @@ impl Sut {
             let (address, probe) = looked.map_err(|error: ProbeError| in_mix(CommandError::target(error)))?;
             let contract = settings.expect.contract(&probe, request).map_err(in_mix)?;
             settings.requests[index].contract = contract;
+            sent += probe.sent.unwrap_or(0);
+            again += probe.again;
             addresses = vec![address.clone()];
             if index == 0 {
                 first = Some((address, probe));
             } else {
-                first.iter_mut().for_each(|(_, first)| first.requests_sent += probe.requests_sent);
                 progress.say(&format!("looked at {} of {looked_at} requests", index + 1));
             }
         }
         for request in &mut settings.requests[looked_at..] {
             request.contract = settings.expect.unprobed(request);
         }
-        first.ok_or_else(|| CommandError::usage("there is no request to send"))
+        let (address, probe) = first.ok_or_else(|| CommandError::usage("there is no request to send"))?;
+        Ok((address, Probe { sent: Some(sent), again, ..probe }))
     }
 }
 

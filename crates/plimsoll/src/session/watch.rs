@@ -270,7 +270,8 @@ mod tests {
     /// Clocks are compared for a second and more between both, which the first sample had in it.
     #[test]
     fn samples_begin_when_agents_have_started_and_not_when_they_are_connected() {
-        let connected = Event::Connected { requested: 1, established: 1, took_ns: 1, tls: None };
+        let connected =
+            Event::Connected { requested: 1, established: 1, took_ns: 1, fruitless: Default::default(), tls: None };
         let started = Event::AgentsStarted { agents: Vec::new() };
         let begins = |is_load_here| [&connected, &started].map(|event| starts_with(event, is_load_here));
         assert_eq!([begins(true), begins(false)], [[true, false], [false, true]]);

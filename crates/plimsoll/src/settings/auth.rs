@@ -25,11 +25,20 @@ pub(crate) fn header(text: &str) -> Result<(String, String), CommandError> {
     let (secret, whence) = match source.split_once(':') {
         Some(("env", name)) => (from_env(name)?, format!("the variable {name}")),
         Some(("file", path)) => (from_file("--auth", path)?, format!("the file {path}")),
-        _ => return Err(wrong()),
+        _ => return Err(CommandError::usage(not_typed("--auth", scheme))),
     };
     value(scheme, secret.trim_end_matches(['\r', '\n']))
         .map(|value| (NAME.into(), value))
         .map_err(|why| CommandError::usage(format!("--auth: {whence} {why}")))
+}
+
+/// That a secret is not typed after `flag`, where every user of the machine could read it, and the shortest other way.
+pub(crate) fn not_typed(flag: &str, scheme: &str) -> String {
+    let (what, file) = if scheme == "bearer" { ("TOKEN", "token") } else { ("USER:PASSWORD", "login") };
+    format!(
+        "{flag} takes no secret, as every user of this machine could read it there; put it into a file: \
+         printf '{what}' > {file}; chmod 600 {file}; and write --auth {scheme}:file:{file} (or {scheme}:env:VAR)"
+    )
 }
 
 /// True if a header would be in conflict with `--auth`.

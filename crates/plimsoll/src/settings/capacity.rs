@@ -18,6 +18,8 @@ const PILOT_CONNECTIONS: u32 = 64;
 /// Part of what the closed loop got out at which the search begins, and lowest part that it goes down to.
 const START_SHARE: f64 = 0.5;
 const FROM_SHARE: f64 = 0.001;
+/// Warm-up before each window; ns.
+const WARMUP_NS: u64 = NS_PER_S;
 /// Windows of trials: what is usual, and shortest ones. Growth of a backlog needs three whole seconds.
 const FULL_NS: u64 = 6 * NS_PER_S;
 const FULL_MIN_NS: u64 = 4 * NS_PER_S;
@@ -104,7 +106,7 @@ impl CapacityOptions {
             to_per_s: args.to.per_s,
             full_ns: args.duration.map(full_ns).transpose()?,
             full_least_ns: FULL_NS,
-            warmup: settings::warmup(args.warmup)?,
+            warmup: settings::warmup(args.warmup, WARMUP_NS)?,
             agree_ns: settings::clients::agree_ns(&args.clients),
             budget_ns: args.budget.ns,
             seed: args.generator.seed,

@@ -351,7 +351,7 @@ pub(crate) fn fail_if(args: &CompareArgs, loads: &[CompareLoad]) -> Result<Vec<S
 /// Warm-up before each window.
 fn warmup(args: &CompareArgs) -> Result<Warmup, CommandError> {
     match args.warmup {
-        Some(typed) => settings::warmup(typed),
+        Some(_) => settings::warmup(args.warmup, 0),
         None if args.clients.client.is_empty() => Ok(Warmup::Auto),
         None => Ok(agreed(Warmup::Auto)),
     }

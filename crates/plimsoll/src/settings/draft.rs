@@ -55,6 +55,12 @@ impl Draft {
         })
     }
 
+    /// The same; true if the user has said how long a warm-up is.
+    pub(crate) const fn with_warmup(mut self, is_asked_for: bool) -> Self {
+        self.common.is_warmup_asked_for = is_asked_for;
+        self
+    }
+
     /// One plain GET, by the generator as it was typed.
     pub(crate) fn plain(generator: &GeneratorArgs) -> Result<Self, CommandError> {
         Self::new(&RequestArgs::plain(), generator)
@@ -151,9 +157,10 @@ fn spin_ns(time: model::Duration) -> Result<u64, CommandError> {
 
 /// The request of the flags, without its path.
 fn single(args: &RequestArgs) -> Result<Request, CommandError> {
+    let default = if args.body.is_some() { "POST" } else { "GET" };
     let body = body(args.body.as_deref())?;
     Ok(Request {
-        method: method(&args.method)?,
+        method: method(args.method.as_deref().unwrap_or(default))?,
         headers: headers(args)?,
         body_bytes: body.len() as u64,
         body,
@@ -164,6 +171,9 @@ fn single(args: &RequestArgs) -> Result<Request, CommandError> {
 
 /// The headers that were typed, and the one of `--auth`.
 fn headers(request: &RequestArgs) -> Result<Vec<(String, String)>, CommandError> {
+    if request.user.is_some() {
+        return Err(CommandError::usage(auth::not_typed("-u", "basic")));
+    }
     let mut headers = request.headers.iter().map(|h| header(h)).collect::<Result<Vec<_>, _>>()?;
     if let Some(text) = &request.auth {
         if headers.iter().any(|(name, _)| auth::is_authorization(name)) {
@@ -198,6 +208,17 @@ fn body(text: Option<&str>) -> Result<Vec<u8>, CommandError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// curl -d, ab -p and hey -d post; this had sent GET with a body.
+    #[test]
+    fn a_body_without_a_method_is_posted() {
+        let method = |method: Option<&str>, body: Option<&str>| {
+            let (method, body) = (method.map(str::to_owned), body.map(str::to_owned));
+            single(&RequestArgs { method, body, ..RequestArgs::plain() }).unwrap().method
+        };
+        assert_eq!([method(None, None), method(None, Some("x")), method(None, Some(""))], ["GET", "POST", "POST"]);
+        assert_eq!(method(Some("get"), Some("x")), "GET");
+    }
 
     #[test]
     fn headers_need_a_name_and_a_colon() {

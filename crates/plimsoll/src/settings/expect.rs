@@ -54,8 +54,9 @@ impl Expect {
         let declared = expected.declared;
         let found = probe.found().ok_or_else(|| CommandError::target("the target was not fetched"))?;
         if !declared && found.status >= 400 {
+            let login = if found.status == 401 { "to log in, add --auth basic:file:PATH; " } else { "" };
             return Err(CommandError::target(format!(
-                "the target answers {} to the probe; if that is what you want to measure, add --expect status={}",
+                "the target answers {} to the probe; {login}if that is what you want to measure, add --expect status={}",
                 found.status, found.status
             )));
         }
@@ -224,7 +225,7 @@ pub(crate) mod tests {
             connect_ns: 0,
             response_ns: 0,
         };
-        Probe { fetches: vec![fetch], body, redirects: Vec::new(), compressed: None, requests_sent: 3 }
+        Probe { fetches: vec![fetch], body, redirects: Vec::new(), compressed: None, sent: None, again: 0 }
     }
 
     #[test]
@@ -263,7 +264,9 @@ pub(crate) mod tests {
     fn an_error_at_the_probe_must_be_declared() {
         let error = Expect::default().contract(&probe(404, Body::Stable), &Request::get("/")).unwrap_err();
         assert_eq!(error.exit, Exit::Target);
-        assert!(error.message.contains("--expect status=404"));
+        assert!(error.message.contains("--expect status=404") && !error.message.contains("--auth"));
+        let error = Expect::default().contract(&probe(401, Body::Stable), &Request::get("/")).unwrap_err();
+        assert!(error.message.contains("--auth basic:file:PATH"), "{}", error.message);
         let expect = Expect { status: Some(404), ..Expect::default() };
         assert_eq!(expect.contract(&probe(404, Body::Stable), &Request::get("/")).unwrap().status, Some(404));
     }

@@ -34,6 +34,9 @@ const SPIN_NS: u64 = 500_000;
 const SPIN_SHARE_SHARED: f64 = 0.25;
 /// How long a warm-up takes that ends by itself, about; ns.
 const WARMUP_AUTO_NS: u64 = 2 * model::NS_PER_S;
+/// Requests of a warm-up that nobody has asked for, where one of them may change something on the server: enough that its code
+/// is loaded, and few beside what is measured.
+const CHANGING_WARMUP_REQUESTS: u64 = 20;
 /// Longest window or warm-up; ns (one week).
 const TIME_MAX_NS: u64 = 7 * 24 * 3600 * model::NS_PER_S;
 
@@ -47,6 +50,8 @@ pub(crate) struct Settings {
     /// Where to connect instead of the host of the URL.
     pub(crate) connect_override: Option<ConnectOverride>,
     pub(crate) keepalive: bool,
+    /// True if the user has said how long a warm-up is: then it sends what it has time for.
+    pub(crate) is_warmup_asked_for: bool,
     pub(crate) timeout_ns: u64,
     pub(crate) expect: Expect,
     pub(crate) threads: Option<u32>,
@@ -70,6 +75,7 @@ impl Settings {
         warmup: Warmup,
     ) -> Plan {
         let threads = self.threads_for(address).min(load.connections());
+        let (warmup, warmup_requests) = self.careful(warmup);
         Plan {
             target: Target {
                 url: url.url.clone(),
@@ -86,11 +92,23 @@ impl Settings {
             load,
             stop,
             warmup,
+            warmup_requests,
             timeout_ns: self.timeout_ns,
             keepalive: self.keepalive,
             threads,
             cpus: self.cpus.clone(),
             seed: self.seed,
+        }
+    }
+
+    /// A warm-up that nobody has asked for, and how many requests it sends at most: few, where one may change something.
+    fn careful(&self, warmup: Warmup) -> (Warmup, Option<u64>) {
+        let changes = self.requests.iter().any(|request| !request.is_safe());
+        match expected_warmup_ns(warmup) {
+            duration_ns if changes && duration_ns > 0 && !self.is_warmup_asked_for => {
+                (Warmup::Fixed { duration_ns }, Some(CHANGING_WARMUP_REQUESTS))
+            }
+            _ => (warmup, None),
         }
     }
 
@@ -183,11 +201,13 @@ pub(crate) fn window(duration: model::Duration) -> Result<Stop, CommandError> {
     Ok(Stop::Duration { duration_ns: duration.ns })
 }
 
-pub(crate) fn warmup(arg: WarmupArg) -> Result<Warmup, CommandError> {
+/// What `--warmup` says, else one of this length; ns.
+pub(crate) fn warmup(arg: Option<WarmupArg>, default_ns: u64) -> Result<Warmup, CommandError> {
     match arg {
-        WarmupArg::Auto => Ok(Warmup::Auto),
-        WarmupArg::Fixed(time) if time.ns <= TIME_MAX_NS => Ok(Warmup::Fixed { duration_ns: time.ns }),
-        WarmupArg::Fixed(time) => Err(CommandError::usage(format!("--warmup {time} is longer than a week"))),
+        None => Ok(Warmup::Fixed { duration_ns: default_ns }),
+        Some(WarmupArg::Auto) => Ok(Warmup::Auto),
+        Some(WarmupArg::Fixed(time)) if time.ns <= TIME_MAX_NS => Ok(Warmup::Fixed { duration_ns: time.ns }),
+        Some(WarmupArg::Fixed(time)) => Err(CommandError::usage(format!("--warmup {time} is longer than a week"))),
     }
 }
 
@@ -217,6 +237,22 @@ pub(crate) fn in_range(flag: &str, n: Count, min: u64, max: u64) -> Result<u64, 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_may_change_something_is_warmed_up_by_few_unless_a_warm_up_is_asked_for() {
+        let second = Warmup::Fixed { duration_ns: model::NS_PER_S };
+        let of = |methods: &[&str], is_warmup_asked_for, warmup| {
+            let request = |method: &&str| Request { method: (*method).to_owned(), ..Request::get("/") };
+            let requests = methods.iter().map(request).collect();
+            Settings { requests, is_warmup_asked_for, ..Settings::default() }.careful(warmup)
+        };
+        assert_eq!(of(&["GET", "HEAD"], false, second), (second, None));
+        assert_eq!(of(&["GET", "POST"], false, second), (second, Some(CHANGING_WARMUP_REQUESTS)));
+        assert_eq!(of(&["DELETE"], true, second), (second, None));
+        assert_eq!(of(&["PUT"], false, Warmup::Fixed { duration_ns: 0 }), (Warmup::Fixed { duration_ns: 0 }, None));
+        let bounded = Warmup::Fixed { duration_ns: WARMUP_AUTO_NS };
+        assert_eq!(of(&["PATCH"], false, Warmup::Auto), (bounded, Some(CHANGING_WARMUP_REQUESTS)));
+    }
 
     #[test]
     fn the_load_is_apart_only_from_a_server_whose_cpus_are_known_and_others() {

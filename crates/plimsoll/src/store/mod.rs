@@ -15,7 +15,7 @@ use crate::exit::CommandError;
 use crate::output::printer;
 use crate::result::Facts;
 use crate::session::sinks::Sink;
-use evidence::interval_log;
+use evidence::{EvidenceBuilder, interval_log};
 use model::{Begun, Event, Redacted, SessionEvent, Tick};
 use report::record::ARMS_FOLDER;
 use std::fmt::Display;
@@ -282,6 +282,11 @@ impl Log {
         let event = Redacted::new(event);
         self.facts.apply(&event);
         self.recorder.record(&event.into());
+    }
+
+    /// Tells what a load has sent that is no part of the result.
+    pub(crate) fn tell_sent(&mut self, load: &EvidenceBuilder) {
+        load.sent_in_all().into_iter().for_each(|sent| self.tell(SessionEvent::AlsoSent { sent }));
     }
 
     pub(crate) const fn recorder(&mut self) -> &mut Recorder {

@@ -54,7 +54,8 @@ impl Checked {
         let least = ("-c", args.connections.0 as u32);
         let machines = Machines::new(&args.clients, args.serve.as_slice(), &args.observe, options.warmup, least)?;
         let spec = clients::specs(&args.clients, args.serve.as_slice())?.pop();
-        let draft = clients::direct(&args.clients, args.serve.as_slice(), Draft::new(&args.request, &args.generator)?);
+        let draft = Draft::new(&args.request, &args.generator)?.with_warmup(args.warmup.is_some());
+        let draft = clients::direct(&args.clients, args.serve.as_slice(), draft);
         let thresholds = threshold::read(&args.thresholds, threshold::Kind::Capacity, !args.no_observe)?;
         Ok(Self { options, spec, draft, thresholds, machines })
     }
@@ -204,6 +205,7 @@ impl Trials<'_> {
         let plan = self.session.plan(load, until, self.options.warmup);
         let (_, mut recorder) = Recorder::of_load(&self.session.directory, PILOT)?;
         let builder = self.session.measure(&plan, "closed loop to begin with: ", &mut recorder)?;
+        self.log.tell_sent(&builder);
         if self.session.is_interrupted() {
             return Err(CommandError::interrupted());
         }
@@ -276,6 +278,10 @@ impl Measure<CapacityWalk> for Trials<'_> {
 
     fn is_whole(&self) -> Result<(), CommandError> {
         self.session.check_agents()
+    }
+
+    fn leave_out(&mut self, kept: Kept) {
+        self.log.tell_sent(&kept.trial.builder);
     }
 
     fn keep(&mut self, _asked: &Asked, kept: Kept) -> Result<(), CommandError> {

@@ -174,7 +174,7 @@ fn look(
     };
     let probe = session.probe().clone();
     let in_burst = burst.as_ref().map_or(0, |burst| u64::from(burst.sent));
-    let requests_sent = probe.requests_sent + http_traits.requests_sent + way.requests_sent + in_burst;
+    let requests_sent = probe.sent.unwrap_or(0) + http_traits.requests_sent + way.requests_sent + in_burst;
     let looked = TargetCheck {
         url: url.url,
         address: plan.target.address.clone(),
@@ -199,7 +199,7 @@ fn pages(sources: &[Source]) -> Vec<CheckRow> {
 fn only_with_a_target(request: &RequestArgs) -> Result<(), CommandError> {
     let tls = &request.tls;
     let given = [
-        ("--method", !request.method.eq_ignore_ascii_case("GET")),
+        ("--method", request.method.as_ref().is_some_and(|method| !method.eq_ignore_ascii_case("GET"))),
         ("--header", !request.headers.is_empty()),
         ("--auth", request.auth.is_some()),
         ("--body", request.body.is_some()),

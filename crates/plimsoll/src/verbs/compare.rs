@@ -44,7 +44,8 @@ impl Checked {
         let options = CompareOptions::new(args)?;
         let least = ("-c", args.connections.0 as u32);
         let machines = Machines::new(&args.clients, &args.serve, &args.observe, options.warmup, least)?;
-        let draft = clients::direct(&args.clients, &args.serve, Draft::new(&args.request, &args.generator)?);
+        let draft = Draft::new(&args.request, &args.generator)?.with_warmup(args.warmup.is_some());
+        let draft = clients::direct(&args.clients, &args.serve, draft);
         Ok(Self { options, draft, machines })
     }
 

@@ -27,6 +27,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const CONNECTIONS: Count = Count(64);
 /// Long enough for a verdict without the rule on short runs.
 const DURATION: model::Duration = model::Duration { ns: 30 * model::NS_PER_S };
+/// Warm-up before a window of a time; ns.
+const WARMUP_NS: u64 = 2 * model::NS_PER_S;
 /// Most requests of a count-limited run.
 const REQUESTS_MAX: u64 = 1_000_000_000_000;
 
@@ -48,7 +50,8 @@ pub(super) struct Checked {
 
 impl Checked {
     pub(super) fn new(args: &RunArgs) -> Result<Self, CommandError> {
-        let load = load(args.connections, args.rate, args.arrivals, args.request.pipeline)?;
+        let connections = args.connections.or(few_connections(args)?);
+        let load = load(connections, args.rate, args.arrivals, args.request.pipeline)?;
         if load.is_closed() {
             settings::no_spin(&args.generator, "add -R")?;
         }
@@ -56,14 +59,16 @@ impl Checked {
             Some(n) => Stop::Count { requests: settings::in_range("--requests", n, 1, REQUESTS_MAX)? },
             None => settings::window(args.duration.unwrap_or(DURATION))?,
         };
-        let warmup = settings::warmup(args.warmup)?;
+        // With a number of requests so many are sent, and no others.
+        let warmup = settings::warmup(args.warmup, if args.requests.is_some() { 0 } else { WARMUP_NS })?;
         let machines =
             Machines::new(&args.clients, args.serve.as_slice(), &args.observe, warmup, ("-c", load.connections()))?;
         if machines.clients.is_none() {
             check_limits(load.connections(), 1, needs_ports(args))?;
         }
         let spec = clients::specs(&args.clients, args.serve.as_slice())?.pop();
-        let draft = clients::direct(&args.clients, args.serve.as_slice(), Draft::new(&args.request, &args.generator)?);
+        let draft = Draft::new(&args.request, &args.generator)?.with_warmup(args.warmup.is_some());
+        let draft = clients::direct(&args.clients, args.serve.as_slice(), draft);
         let asked = threshold::read(&args.thresholds, threshold::Kind::Run, !args.no_observe)?;
         Ok(Self { load, until, warmup, spec, draft, asked, machines })
     }
@@ -125,7 +130,7 @@ pub(super) fn measure(args: &RunArgs, checked: Checked, stop: &Arc<AtomicBool>) 
     keep_waits(&directory, report::off_cpu::of_run(&record));
     let may_confirm = args.confirm && checked.is_ok() && !interrupted;
     if let (true, Some(spec), Some(limiter)) = (may_confirm, spec, &record.limiter) {
-        match confirm::confirm(limiter, &confirming(args, &draft, spec, load, warmup, &directory, stop)?) {
+        match confirm::confirm(limiter, &confirming(args, &draft, spec, load, &directory, stop)?) {
             Ok(confirmed) => {
                 log.tell(confirmed);
                 record = run_record(&log.facts, &builder);
@@ -146,7 +151,6 @@ fn confirming<'a>(
     draft: &'a Draft,
     spec: Spec,
     load: Load,
-    warmup: Warmup,
     directory: &'a Path,
     stop: &'a Arc<AtomicBool>,
 ) -> Result<Confirming<'a>, CommandError> {
@@ -157,11 +161,19 @@ fn confirming<'a>(
         may_open_more: false,
         // A number of requests says nothing about how long more workers take for them.
         window: settings::window(args.duration.unwrap_or(DURATION))?,
-        warmup,
+        warmup: settings::warmup(args.warmup, WARMUP_NS)?,
         directory,
         quiet: args.output.quiet,
         stop,
     })
+}
+
+/// Connections of a closed loop of which fewer are needed than there are by default, as it has fewer requests.
+fn few_connections(args: &RunArgs) -> Result<Option<Count>, CommandError> {
+    // Each agent needs one.
+    let least = clients::agents(&args.clients)? as u64;
+    let requests = args.requests.filter(|requests| args.rate.is_none() && (1..CONNECTIONS.0).contains(&requests.0));
+    Ok(requests.map(|requests| Count(requests.0.max(least))))
 }
 
 /// True if each connection needs a local port, as far as it is known before anything is started: to a Unix socket none does.

@@ -32,6 +32,8 @@ use std::time::Duration;
 
 /// Rest between points: what the last one left in the server's queues and ours must not reach the next.
 const REST: Duration = Duration::from_millis(200);
+/// Warm-up before each window; ns.
+const WARMUP_NS: u64 = NS_PER_S / 2;
 const LOAD_MAX: u64 = 1_000_000_000;
 const POINTS_MAX: u64 = 100;
 const ITERATIONS_MAX: u64 = 1000;
@@ -57,14 +59,15 @@ impl Checked {
         // The flags that every point will use.
         load_of(args, search.to)?;
         settings::window(args.duration)?;
-        let warmup = settings::warmup(args.warmup)?;
+        let warmup = settings::warmup(args.warmup, WARMUP_NS)?;
         let machines = Machines::new(&args.clients, &args.serve, &args.observe, warmup, least(args, &search))?;
         match args.over {
             OverArg::Rate => settings::no_pipeline(args.request.pipeline)?,
             OverArg::Connections => of_rates_only(args)?,
         }
         let specs = clients::specs(&args.clients, &args.serve)?;
-        let draft = clients::direct(&args.clients, &args.serve, Draft::new(&args.request, &args.generator)?);
+        let draft = Draft::new(&args.request, &args.generator)?.with_warmup(args.warmup.is_some());
+        let draft = clients::direct(&args.clients, &args.serve, draft);
         let asked = threshold::read(&args.thresholds, threshold::Kind::Sweep, !args.no_observe)?;
         if specs.len() > 1 && args.thresholds.baseline.is_some() {
             return Err(CommandError::usage(
@@ -204,7 +207,7 @@ fn confirm(
         connections,
         may_open_more: true,
         window: settings::window(args.duration)?,
-        warmup: settings::warmup(args.warmup)?,
+        warmup: settings::warmup(args.warmup, WARMUP_NS)?,
         directory,
         quiet: args.output.quiet,
         stop,
@@ -267,6 +270,10 @@ impl Measure<SweepSearch> for Loads<'_> {
         self.session.check_agents()
     }
 
+    fn leave_out(&mut self, kept: Kept) {
+        self.log.tell_sent(&kept.builder);
+    }
+
     fn keep(&mut self, trial: &Trial, Kept { name, builder }: Kept) -> Result<(), CommandError> {
         if let Some(of) = trial.of {
             self.session.progress.line(&format!(
@@ -296,6 +303,7 @@ impl Loads<'_> {
         let (_, mut recorder) = Recorder::of_load(&self.session.directory, &format!("{:02}{PROFILED}", self.measured))?;
         let label = format!("profile, {}: ", self.load_text(peak.load));
         let (builder, sampled) = self.session.measure_profiled(&plan, &label, &mut recorder)?;
+        self.log.tell_sent(&builder);
         let goodput_per_s = builder.goodput().value;
         let directory = &self.session.directory;
         let event = keep_profile(directory, sampled, Some(goodput_per_s), &Redacted::url(&plan.target.url));
@@ -332,7 +340,7 @@ struct Kept {
 }
 
 fn plan(args: &SweepArgs, session: &Session, load: f64) -> Result<Plan, CommandError> {
-    Ok(session.plan(load_of(args, load)?, settings::window(args.duration)?, settings::warmup(args.warmup)?))
+    Ok(session.plan(load_of(args, load)?, settings::window(args.duration)?, settings::warmup(args.warmup, WARMUP_NS)?))
 }
 
 /// Times of each load, which is as long as `plan`.

@@ -37,6 +37,7 @@ mod render;
 mod report;
 mod requests;
 mod secrets;
+mod sent;
 mod servers;
 mod serving;
 mod stack;

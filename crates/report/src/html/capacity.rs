@@ -14,6 +14,7 @@ use crate::capacity::{
     bracket, estimate, goal, good, is_latency, load_header, load_rows, more, outcome, search, trial_header, trial_rows,
     width,
 };
+use crate::sent;
 use model::human::{rate, time};
 use model::{CapacityRecord, TrialRecord};
 use plotly::common::{Anchor, DashType, HoverInfo, Line, Marker, MarkerSymbol, Mode};
@@ -65,6 +66,7 @@ fn headline(record: &CapacityRecord) -> Vec<Fact> {
     facts.extend(estimate(record).map(|text| fact("estimate", text)));
     facts.extend(more(record).map(|text| fact("more time", text)));
     facts.push(fact("search", search(record)));
+    facts.extend(sent::line(record.sent_in_all).map(|text| fact(sent::LABEL, text)));
     facts.extend(agents::server_host(&record.environment).map(|text| fact("server's machine", text)));
     facts.extend(agents::bandwidth(&record.environment).map(|text| fact("bandwidth", text)));
     facts.extend(agents::origin(record.trials.iter()).map(|text| fact("agents", text)));

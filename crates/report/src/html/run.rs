@@ -16,6 +16,7 @@ use super::{cpu, pools, resources, threads};
 use crate::agents;
 use crate::compared::compared;
 use crate::off_cpu;
+use crate::sent;
 use crate::sums::sum;
 use crate::terminal::observed;
 use crate::terminal::run as words;
@@ -95,6 +96,7 @@ fn headline(record: &RunRecord) -> Vec<Fact> {
         facts.push(fact("CPU time per request", text));
     }
     facts.push(fact("load", words::load(record)));
+    facts.extend(sent::line(record.sent_in_all).map(|text| fact(sent::LABEL, text)));
     facts.extend(agents::server_host(&record.environment).map(|text| fact("server's machine", text)));
     facts.extend(agents::bandwidth(&record.environment).map(|text| fact("bandwidth", text)));
     facts.extend(agents::origin(std::iter::once(record)).map(|text| fact("agents", text)));

@@ -15,7 +15,7 @@ use super::{cpu, pools};
 use crate::record::peak_point;
 use crate::terminal::run::{self as words, quantile};
 use crate::terminal::sweep::{Over, disturbed, is_peak_bound, load, peak_text, unreached};
-use crate::{STOPPED, agents, off_cpu, shape, table};
+use crate::{STOPPED, agents, off_cpu, sent, shape, table};
 use model::human::{percent, rate};
 use model::{PoolFit, SweepRecord, UslLaw};
 use plotly::common::{Anchor, DashType, HoverInfo, Line, Marker, MarkerSymbol, Mode};
@@ -83,6 +83,7 @@ fn headline(record: &SweepRecord, over: Over) -> Vec<Fact> {
     facts.extend(shape::lines(record, over, is_peak_bound(record)).into_iter().map(|(label, text)| fact(label, text)));
     facts.push(fact("load", load(record, over)));
     facts.extend(unreached(record, over).map(|text| fact("not reached", text)));
+    facts.extend(sent::line(record.sent_in_all).map(|text| fact(sent::LABEL, text)));
     if let Some(text) = disturbed(record) {
         facts.push(fact("disturbed", text));
     }

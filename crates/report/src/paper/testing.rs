@@ -61,6 +61,7 @@ pub(crate) fn comparison() -> CompareRecord {
     };
     CompareRecord {
         format: FORMAT_COMPARE.to_owned(),
+        sent_in_all: None,
         verdict: Verdict {
             state: VerdictState::Valid,
             findings: Vec::new(),

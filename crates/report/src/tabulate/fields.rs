@@ -84,6 +84,7 @@ impl Field {
     pub(super) fn shown(self, value: f64) -> String {
         match self.unit {
             Unit::Text | Unit::Number if value.fract() == 0.0 && value >= 0.0 => count(value as u64),
+            Unit::Cpus if value > 0.0 && value < 0.0005 => "< 0.001".to_owned(),
             Unit::Text | Unit::Number | Unit::Cpus => format!("{value:.3}"),
             Unit::Rate => rate(value),
             Unit::Time => time(value),

@@ -6,7 +6,7 @@ use super::layout::{columns, labelled, labelled_bold, limiter, table, wrap};
 use super::sweep::sweep;
 use super::verdict::{headline, messages};
 use crate::arms::{Arm, arms, groups, remarks};
-use crate::{Named, STOPPED};
+use crate::{Named, STOPPED, sent};
 
 /// Head of the table, and which columns of [`Arm::row`] are its cells.
 const WIDE: [(&str, usize); 6] = [("arm", 0), ("verdict", 1), ("peak", 2), ("at", 3), ("knee", 4), ("p99", 6)];
@@ -45,6 +45,7 @@ pub fn sweeps(results: &[Named<'_>], style: &Style) -> String {
             out.push_str(&labelled("interrupted", STOPPED, style));
         }
         out.push_str(&limiter(arm.record.limiter.as_ref(), style));
+        out.extend(sent::line(arm.record.sent_in_all).map(|text| labelled(sent::LABEL, &text, style)));
         out.push_str(&messages(&arm.record.verdict, style));
     }
     out

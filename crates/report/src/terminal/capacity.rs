@@ -6,6 +6,7 @@ use super::thresholds::thresholds;
 use super::verdict::{findings, headline};
 use crate::agents;
 use crate::capacity::{bracket_text, estimate, goal, load_header, load_rows, more, search, target};
+use crate::sent;
 use model::CapacityRecord;
 
 /// The whole result of a search for a capacity: verdict, bracket, goal, reason, loads, findings with remedies. Ends
@@ -23,6 +24,7 @@ pub fn capacity(record: &CapacityRecord, style: &Style) -> String {
     }
     out.push_str(&limiter(record.limiter.as_ref(), style));
     out.push_str(&labelled("search", &search(record), style));
+    out.extend(sent::line(record.sent_in_all).map(|text| labelled(sent::LABEL, &text, style)));
     if !record.trials.is_empty() {
         out.push_str(&labelled("target", &target(record), style));
     }

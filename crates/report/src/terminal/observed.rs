@@ -118,7 +118,8 @@ pub(crate) fn cpus(cores: f64) -> String {
 /// CPUs that were kept busy: `0.058`, `0.62`, `12.3`.
 pub(crate) fn cores_number(cores: f64) -> String {
     match cores {
-        c if c < 0.0005 => "0".to_owned(),
+        0.0 => "0".to_owned(),
+        c if c < 0.0005 => "< 0.001".to_owned(),
         c if c < 0.0995 => format!("{c:.3}"),
         c if c < 9.995 => format!("{c:.2}"),
         c => format!("{c:.1}"),
@@ -156,7 +157,10 @@ mod tests {
 
     #[test]
     fn processors_have_three_figures() {
-        assert_eq!([0.0, 0.0584, 0.617, 9.99, 12.34].map(cores_number), ["0", "0.058", "0.62", "9.99", "12.3"]);
+        assert_eq!(
+            [0.0, 0.0002, 0.0584, 0.617, 9.99, 12.34].map(cores_number),
+            ["0", "< 0.001", "0.058", "0.62", "9.99", "12.3"]
+        );
         let lost = ServerObserved { ended_unaccounted: 2, ..ServerObserved::default() };
         assert!(server_use(&lost).ends_with("; 2 workers ended uncounted"));
         let brief = ServerObserved { cpu_ns_per_request: Some(0.0), ..ServerObserved::default() };

@@ -21,6 +21,10 @@ pub fn probe(probe: &Probe, url: &str) -> String {
         human::bytes(first.size_bytes),
         human::time(first.response_ns as f64)
     );
+    if probe.again > 0 {
+        let again = human::plural(probe.again, "request");
+        out.push_str(&format!("  {again} sent again: the server had refused, reset or closed the connection\n"));
+    }
     let sizes = probe.fetches.iter().map(|fetch| fetch.size_bytes);
     match probe.body {
         Body::Stable => {}

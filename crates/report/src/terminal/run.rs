@@ -7,9 +7,13 @@ pub(crate) use super::profile::line as profile;
 use super::thresholds::thresholds;
 use super::verdict::{finding_of, findings, headline_of, is_bound_by};
 use crate::agents;
+use crate::sent;
 use crate::sums::sum;
 use model::human::{self, count, percent, plural, rate, time};
-use model::{Basis, Bound, DISTURBANCE_RULES, Estimate, Load, MixRecord, Quantiles, RunRecord, Verdict};
+use model::{
+    Arrivals, Basis, Bound, DISTURBANCE_RULES, Estimate, Fruitless, Load, MixRecord, NS_PER_S, Quantiles, RunRecord,
+    Verdict,
+};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -45,6 +49,7 @@ pub fn run(record: &RunRecord, style: &Style) -> String {
     }
     out.push_str(&limiter(record.limiter.as_ref(), style));
     out.push_str(&labelled("load", &load(record), style));
+    out.extend(sent::line(record.sent_in_all).map(|text| labelled(sent::LABEL, &text, style)));
     if let Some(text) = disturbed(record) {
         out.push_str(&labelled("disturbed", &text, style));
     }
@@ -118,7 +123,8 @@ fn service_bound(verdict: &Verdict, key: &str) -> Option<Bound> {
 }
 
 fn shown(verdict: &Verdict, key: &str, ns: u64, bound: Option<Bound>) -> String {
-    match names(verdict, "LD-04", &format!("{key}_tail_n")) {
+    // Without a response there is none, and no response takes 0 ns.
+    match ns == 0 || names(verdict, "LD-04", &format!("{key}_tail_n")) {
         true => "-".to_owned(),
         false => format!("{}{}", bound.map_or("", Bound::sign), time(ns as f64)),
     }
@@ -142,7 +148,8 @@ pub(crate) fn load(record: &RunRecord) -> String {
         Load::Closed { connections } => format!("closed loop, {}", plural(u64::from(connections), "connection")),
         Load::Open { rate_per_s, connections, .. } => {
             let connections = plural(u64::from(connections), "connection");
-            format!("open loop, {} over at most {connections}", rate(rate_per_s))
+            let offered = offered(record).map_or_else(String::new, |text| format!(", {text},"));
+            format!("open loop, {}{offered} over at most {connections}", rate(rate_per_s))
         }
     };
     let keepalive = if plan.keepalive { "" } else { ", a new connection for each request" };
@@ -155,6 +162,15 @@ pub(crate) fn load(record: &RunRecord) -> String {
         several => format!("a mix of {} requests", several.len()),
     };
     format!("{model}{pipeline}{keepalive}, {what} for {}", measured(record))
+}
+
+/// What an open loop has offered in the window, where the gaps between independent users came to another rate than was asked
+/// for.
+fn offered(record: &RunRecord) -> Option<String> {
+    let Load::Open { rate_per_s, arrivals: Arrivals::Poisson, .. } = record.plan.load else { return None };
+    let offered_per_s = record.requests.planned as f64 / (record.measured_ns as f64 / NS_PER_S as f64);
+    let (asked, offered) = (rate(rate_per_s), rate(offered_per_s));
+    (record.measured_ns > 0 && asked != offered).then(|| format!("of which chance (Poisson) offered {offered}"))
 }
 
 /// The share of an open loop's requests that were sent at all; none when that is every one.
@@ -199,7 +215,7 @@ pub(crate) fn disturbed(record: &RunRecord) -> Option<String> {
 /// beside the server.
 pub(crate) fn cpu_per_request(record: &RunRecord) -> Option<String> {
     record.disturbance.as_ref().filter(|seen| seen.taken_share > TAKEN_MIN)?;
-    let cost = record.server_cpu_ns_per_request?;
+    let cost = record.known_server_cpu_ns()?;
     let interval = match (cost.low, cost.high) {
         (Some(low), Some(high)) => format!(" (95 % interval {} to {})", time(low), time(high)),
         _ => String::new(),
@@ -207,8 +223,9 @@ pub(crate) fn cpu_per_request(record: &RunRecord) -> Option<String> {
     let has_companions = record.observed.as_ref().is_some_and(|observed| !observed.companions.is_empty());
     let whose = if has_companions { "of the server and its companions" } else { "of the server" };
     let unseen = record.observed.as_ref().map_or_else(String::new, observed::unseen);
-    let note = "; time that was taken is not in it, frequency and caches are";
-    Some(format!("{} {whose}{interval}{unseen}{note}", time(cost.value)))
+    let note =
+        "It leaves out the time for which others had their CPUs, but a lower clock frequency and colder caches count.";
+    Some(format!("{} {whose}{interval}{unseen}. {note}", time(cost.value)))
 }
 
 pub(crate) fn goodput(record: &RunRecord) -> String {
@@ -395,31 +412,35 @@ fn most_frequent<K: Display + Ord>(counts: &BTreeMap<K, u64>) -> String {
     items.join(", ")
 }
 
-/// Connections that were missing, had to be reopened, or were needed of those that an open loop may have; none when all stayed
-/// open, as they should.
+/// Connections that were missing, had to be reopened, had no response, or were needed of those that an open loop may have; none
+/// when all stayed open, as they should.
 fn connections(record: &RunRecord) -> Option<String> {
     let connections = record.connections;
-    if connections.grown > 0 && connections.established == connections.requested {
-        let needed = u64::from(connections.established) + connections.grown;
-        let reopened = match connections.reconnects {
-            0 => String::new(),
-            n => format!(", {} reopened later", count(n)),
-        };
-        let cap = record.plan.load.connections();
-        return Some(format!("{} of at most {} were needed{reopened}", count(needed), count(cap.into())));
+    let [established, requested] = [connections.established, connections.requested].map(u64::from);
+    let is_whole = established == requested;
+    let mut told = Vec::new();
+    if connections.grown > 0 && is_whole {
+        let (needed, most) = (established + connections.grown, u64::from(record.plan.load.connections()));
+        told.push(format!("{} of at most {} were needed", count(needed), count(most)));
+    } else if !is_whole || connections.reconnects > 0 {
+        told.push(format!("{} of {} open at the start", count(established), count(requested)));
     }
-    if connections.established == connections.requested && connections.reconnects == 0 {
-        return None;
-    }
-    let mut text = format!(
-        "{} of {} open at the start",
-        count(connections.established.into()),
-        count(connections.requested.into())
-    );
     if connections.reconnects > 0 {
-        text.push_str(&format!(", {} reopened later", count(connections.reconnects)));
+        told.push(format!("{} reopened later", count(connections.reconnects)));
     }
-    Some(text)
+    told.extend(fruitless(&connections.fruitless));
+    (!told.is_empty()).then(|| told.join(", "))
+}
+
+/// Connections that had no response, by what ended them.
+fn fruitless(lost: &Fruitless) -> Vec<String> {
+    let Fruitless { refused, unopened, reset, closed } = *lost;
+    let ends = [(refused, "refused"), (unopened, "never opened")];
+    let open = [(reset, "reset"), (closed, "closed")];
+    let ends = ends.map(|(n, how)| (n, how.to_owned()));
+    let open = open.map(|(n, how)| (n, format!("{how} before their first response")));
+    let all = ends.into_iter().chain(open).filter(|(n, _)| *n > 0);
+    all.map(|(n, how)| format!("{} {how}", count(n))).collect()
 }
 
 /// What TLS came to; none without it.
@@ -428,15 +449,12 @@ fn tls(record: &RunRecord) -> Option<String> {
     let handshake = &record.latency_ns.handshake;
     let verified =
         if record.plan.tls.as_ref().is_some_and(|tls| tls.verify) { "" } else { ", certificate not checked" };
-    Some(format!(
-        "{} {}{verified}; {}, p50 {}, max {}, {} resumed",
-        session.version,
-        session.cipher,
-        plural(handshake.n, "handshake"),
-        time(handshake.p50 as f64),
-        time(handshake.max as f64),
-        count(session.resumed)
-    ))
+    let times = match handshake.n {
+        0 => String::new(),
+        _ => format!(" p50 {}, max {},", time(handshake.p50 as f64), time(handshake.max as f64)),
+    };
+    let (version, cipher, resumed) = (&session.version, &session.cipher, count(session.resumed));
+    Some(format!("{version} {cipher}{verified}; {},{times} {resumed} resumed", plural(handshake.n, "handshake")))
 }
 
 fn traffic(record: &RunRecord) -> String {
@@ -446,12 +464,18 @@ fn traffic(record: &RunRecord) -> String {
 pub(crate) fn client(record: &RunRecord) -> String {
     let generator = record.generator;
     let threads = plural(u64::from(generator.threads), "load thread");
-    let busy = percent(generator.busy_max);
+    let busy = busy(generator.busy_max).map_or_else(String::new, |share| format!(", at most {share} busy"));
     // Without requests there is nothing to share it among.
-    match record.requests.completed {
-        0 => format!("{threads}, at most {busy} busy"),
-        _ => format!("{threads}, at most {busy} busy, {} of CPU per request", time(generator.cpu_ns_per_request)),
-    }
+    let cost = match record.requests.completed {
+        0 => String::new(),
+        _ => format!(", {} of CPU per request", time(generator.cpu_ns_per_request)),
+    };
+    format!("{threads}{busy}{cost}")
+}
+
+/// Busy share of a load thread; none where no second was long enough to tell.
+pub(crate) fn busy(share: f64) -> Option<String> {
+    (share > 0.0).then(|| percent(share))
 }
 
 #[cfg(test)]

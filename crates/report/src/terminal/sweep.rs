@@ -4,12 +4,13 @@ use super::Style;
 use super::curve::curve;
 use super::layout::{columns, labelled, labelled_bold, limiter, table};
 use super::observed::server_column;
-use super::run::{is_disturbed, measured, quantile};
+use super::run::{busy, is_disturbed, measured, quantile};
 use super::thresholds::thresholds;
 use super::verdict::{findings, headline_of, is_bound_by};
 use crate::STOPPED;
 use crate::agents;
 pub(crate) use crate::over::Over;
+use crate::sent;
 use crate::shape;
 use crate::sums::sum;
 use model::human::{percent, plural, rate, time};
@@ -35,6 +36,7 @@ pub fn sweep(record: &SweepRecord, style: &Style) -> String {
     if let Some(text) = unreached(record, over) {
         out.push_str(&labelled("not reached", &text, style));
     }
+    out.extend(sent::line(record.sent_in_all).map(|text| labelled(sent::LABEL, &text, style)));
     if let Some(text) = disturbed(record) {
         out.push_str(&labelled("disturbed", &text, style));
     }
@@ -168,7 +170,7 @@ pub(crate) fn row(record: &SweepRecord, i: usize, point: &PointSummary, over: Ov
         shown("p50", point.response_p50_ns),
         shown("p99", point.response_p99_ns),
         percent(point.failed_share),
-        percent(point.generator_busy_max),
+        busy(point.generator_busy_max).unwrap_or_else(|| "-".to_owned()),
         mark(is_peak, point.disturbed),
     ]
 }

@@ -24,6 +24,7 @@ pub(crate) const TRIALS: [(f64, f64, f64, TrialPurpose); 7] = [
 pub(crate) fn bracketed() -> CapacityRecord {
     let outcomes: Vec<TrialRecord> = TRIALS.iter().enumerate().map(|(i, trial)| outcome(i, trial)).collect();
     CapacityRecord {
+        sent_in_all: Some(model::SentInAll { probe: 3, warmup: 40_000, window: 500_000, after: 12 }),
         thresholds: Vec::new(),
         format: FORMAT_CAPACITY.to_owned(),
         verdict: Verdict {

@@ -35,6 +35,7 @@ pub(crate) fn compared() -> CompareRecord {
     ];
     let names = ["plain", "gzip"];
     CompareRecord {
+        sent_in_all: Some(model::SentInAll { probe: 3, warmup: 40_000, window: 500_000, after: 12 }),
         format: FORMAT_COMPARE.to_owned(),
         verdict: Verdict {
             state: VerdictState::Valid,

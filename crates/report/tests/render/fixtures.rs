@@ -10,9 +10,9 @@ use model::{
     CurveModel, Estimate, Evidence, FORMAT_SWEEP, Fetch, Finding, FindingState, Flow, GaugeObserved, GeneratorObserved,
     Knee, Latencies, LatencySummary, Limiter, Load, MachineObserved, ModelAicc, NS_PER_S, NextLimiter, Observed,
     ObservedSecond, OtherObserved, OthersObserved, Outstanding, Plan, PoolFit, Prediction, Probe, ProcessObserved,
-    Request, RestsOn, Retrograde, RunRecord, SamplerObserved, Second, ServerObserved, ServerThreadObserved, SizeBand,
-    SocketsObserved, Stop, SweepRecord, SweepsRecord, Target, ThreadObserved, ThreadUse, Utilisation, Verdict,
-    VerdictState, Warmup,
+    Request, RestsOn, Retrograde, RunRecord, SamplerObserved, Second, SentInAll, ServerObserved, ServerThreadObserved,
+    SizeBand, SocketsObserved, Stop, SweepRecord, SweepsRecord, Target, ThreadObserved, ThreadUse, Utilisation,
+    Verdict, VerdictState, Warmup,
 };
 use report::record::{peak, point_summary, run_record, sweeps_record};
 use std::collections::BTreeMap;
@@ -256,7 +256,7 @@ pub(crate) fn stable_probe() -> Probe {
         connect_ns: 50_000,
         response_ns: 212_000,
     };
-    Probe { fetches: vec![fetch], body: Body::Stable, redirects: Vec::new(), compressed: None, requests_sent: 3 }
+    Probe { fetches: vec![fetch], body: Body::Stable, redirects: Vec::new(), compressed: None, sent: None, again: 0 }
 }
 
 /// A pool of `workers` of 1 ms each behind these connections.
@@ -284,6 +284,7 @@ fn sweep(workers: f64, loads: Vec<f64>, complete: bool) -> SweepRecord {
         points.push(run);
     }
     SweepRecord {
+        sent_in_all: Some(SentInAll { probe: 3, warmup: 40_000, window: 500_000, after: 12 }),
         thresholds: Vec::new(),
         rests_on: RestsOn::default(),
         format: FORMAT_SWEEP.to_owned(),
@@ -386,6 +387,7 @@ fn evidence(good: u64) -> Evidence {
             status: [(200, good)].into(),
             ..Cohort::default()
         },
+        sent_in_all: Some(SentInAll { probe: 3, warmup: 2_000, window: good, after: 4 }),
         connections: Connections {
             requested: 64,
             established: 64,

@@ -339,7 +339,7 @@ fn hostile_text_stays_text() {
     let name = charts(&overlaid)[0]["data"][0]["name"].as_str().expect("a name").to_owned();
     assert!(name.contains("alert(1)") && !name.contains(['<', '&']), "{name}");
     let markdown = report::markdown(&[first.named]);
-    assert!(!markdown.contains("<script>") && markdown.lines().count() == 3, "{markdown}");
+    assert!(!markdown.contains("<script>") && markdown.lines().count() == 5, "{markdown}");
     let csv = report::csv(&[first.named]);
     let mut rows = csv::Reader::from_reader(csv.as_bytes());
     let row = rows.records().next().expect("a row").expect("as many cells as names");

@@ -100,7 +100,7 @@ fn remedy(kind: &str, status: Option<u16>) -> String {
             "a rate limiter may be answering instead of the application: exempt this client, or lower the load"
         }
         ("contract.status", Some(404 | 410)) => "check the URL",
-        ("contract.status", Some(401)) => "send credentials (-H 'Authorization: ...')",
+        ("contract.status", Some(401)) => "send credentials (--auth basic:file:PATH)",
         ("contract.status", Some(408)) => {
             "the server ends idle connections while requests are on their way to it: raise its keep-alive timeout, or use \
              fewer connections"

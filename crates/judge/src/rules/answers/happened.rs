@@ -27,7 +27,8 @@ fn check(evidence: &Evidence) -> Outcome {
     let counted = counted(evidence).filter(|(_, counted)| counted.client >= COUNTED_MIN);
     let n = evidence.flow.completed;
     let server = observed(evidence).and_then(|observed| observed.server.as_ref());
-    let cpu_ns = server.and_then(|server| server.cpu_ns_per_request).filter(|_| n >= REQUESTS_MIN);
+    // Of so many a CPU time that is not known is less than the kernel counts.
+    let cpu_ns = server.filter(|_| n >= REQUESTS_MIN).map(|server| server.cpu_ns_per_request.unwrap_or(0.0));
     if let Some((server, counted)) = counted
         && is_unmoved(counted)
     {
@@ -40,9 +41,10 @@ fn check(evidence: &Evidence) -> Outcome {
     }
     match cpu_ns {
         Some(ns) if ns < SHARE * CHEAPEST_NS => {
+            let used =
+                if ns > 0.0 { format!("{} of CPU time", time(ns)) } else { "no CPU time that counts".to_owned() };
             let message = format!(
-                "the server's processes used {} of CPU time for each of {} responses: something else answers",
-                time(ns),
+                "the server's processes used {used} for each of {} responses: something else answers",
                 count(n)
             );
             fired(message, [("server_cpu_ns_per_request", ns), ("responses", n as f64)])

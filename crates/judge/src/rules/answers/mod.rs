@@ -8,6 +8,7 @@ pub(crate) mod counted;
 pub(crate) mod drift;
 pub(crate) mod errors;
 pub(crate) mod fast_failures;
+pub(crate) mod fruitless;
 pub(crate) mod happened;
 pub(crate) mod mix_shift;
 pub(crate) mod other_body;

@@ -56,6 +56,7 @@ pub(crate) fn compare_record(facts: &Facts, trials: &[ComparedTrial]) -> Result<
     Ok(CompareRecord {
         format: FORMAT_COMPARE.into(),
         verdict,
+        sent_in_all: facts.sent_in_all(trials.iter().flat_map(ComparedTrial::loads)),
         arms: arms.clone(),
         conditions,
         positions: effects::positions(search),

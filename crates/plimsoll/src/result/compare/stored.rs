@@ -56,6 +56,7 @@ pub(crate) fn stored_comparison(
     Ok(CompareRecord {
         format: FORMAT_COMPARE.into(),
         verdict,
+        sent_in_all: None,
         conditions,
         metrics,
         positions: Vec::new(),

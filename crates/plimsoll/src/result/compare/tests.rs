@@ -72,7 +72,13 @@ fn measured(variant: Variant, block: u64) -> Measured {
     let (load, stop) = (Load::Closed { connections: CONNECTIONS }, Stop::Duration { duration_ns: SECONDS * NS_PER_S });
     let plan = Plan { warmup: Warmup::Fixed { duration_ns: NS_PER_S }, ..Plan::new(target, load, stop) };
     let mut builder = EvidenceBuilder::new(plan);
-    builder.apply(&Event::Connected { requested: CONNECTIONS, established: CONNECTIONS, took_ns: 1, tls: None });
+    builder.apply(&Event::Connected {
+        requested: CONNECTIONS,
+        established: CONNECTIONS,
+        took_ns: 1,
+        fruitless: Default::default(),
+        tls: None,
+    });
     builder.apply(&Event::Warmed { at_ns: 0, settled: true });
     for second in 0..SECONDS {
         let good = variant.good_per_s + block % 3;

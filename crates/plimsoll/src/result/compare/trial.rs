@@ -4,7 +4,7 @@ use super::capacity::SearchedCapacity;
 use crate::coordinate::compare::Outcome;
 use crate::result::Facts;
 use evidence::EvidenceBuilder;
-use model::{CompareMetric, CompareTrialMade, Estimate, Evidence, Observed, RunRecord};
+use model::{CompareLoad, CompareMetric, CompareTrialMade, Estimate, Evidence, Observed, RunRecord};
 use std::collections::BTreeMap;
 
 /// Response times beyond a quantile that a window has at least, for the quantile to be one.
@@ -25,6 +25,15 @@ pub(crate) enum Measured {
 }
 
 impl ComparedTrial {
+    /// The loads that were put on the server of a variant; none of a canary.
+    pub(crate) fn loads(&self) -> Vec<&EvidenceBuilder> {
+        match &self.measured {
+            _ if self.made.load == CompareLoad::Canary => Vec::new(),
+            Measured::Load(builder) => vec![builder],
+            Measured::Search(searched) => searched.trials.iter().map(|trial| &trial.builder).collect(),
+        }
+    }
+
     /// True if it was ended before its window was over.
     pub(super) fn is_cut(&self) -> bool {
         match &self.measured {
@@ -82,7 +91,7 @@ pub(super) fn stored_value(run: &RunRecord, metric: CompareMetric) -> Option<Est
     let quantile =
         |share: f64, ns: u64| (response.n as f64 * (1.0 - share) >= BEYOND_MIN - 1e-9).then(|| alone(ns as f64));
     match metric {
-        CompareMetric::ServerCpuNsPerRequest => run.server_cpu_ns_per_request,
+        CompareMetric::ServerCpuNsPerRequest => run.known_server_cpu_ns(),
         CompareMetric::GoodputPerS => Some(run.goodput_per_s),
         CompareMetric::ResponseP50Ns => quantile(0.5, response.p50),
         CompareMetric::ResponseP90Ns => quantile(0.9, response.p90),

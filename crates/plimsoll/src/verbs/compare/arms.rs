@@ -26,7 +26,7 @@ use clock::monotonic_ns;
 use model::{ArmRecord, Change, CheckRow, CompareLoad, CompareTrialMade, Contract, DuetSet, Measurement, SessionEvent};
 use observe::TakenFingerprint;
 use stack::Spec;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -107,8 +107,8 @@ pub(super) fn look(args: &CompareArgs, checked: &Checked, stop: &Arc<AtomicBool>
                 check: Vec::new(),
             });
         }
-        let per_s = pilot(options, &mut session, &directory, index, &arm.name).map_err(named)?;
         let Some(looked) = looked.as_mut() else { continue };
+        let per_s = pilot(options, &mut session, looked, index, &arm.name).map_err(named)?;
         looked.arms.push(ArmRecord { pilot_per_s: Some(per_s), ..record });
         looked.pilots_per_s.push(per_s);
         looked.has_canary |= session.takes_part();
@@ -224,14 +224,15 @@ fn refuse_unlike(args: &CompareArgs, baseline: &ArmRecord, arm: &Arm, contract: 
 fn pilot(
     options: &CompareOptions,
     session: &mut Session,
-    directory: &Path,
+    looked: &mut Looked,
     index: usize,
     name: &str,
 ) -> Result<f64, CommandError> {
     let (load, until) = options.pilot();
     let plan = session.plan(load, until, options.warmup);
-    let (_, mut recorder) = Recorder::of_load(directory, &format!("00-pilot-{}", index + 1))?;
+    let (_, mut recorder) = Recorder::of_load(&looked.directory, &format!("00-pilot-{}", index + 1))?;
     let builder = session.measure(&plan, &format!("closed loop to begin with, '{name}': "), &mut recorder)?;
+    looked.log.tell_sent(&builder);
     if session.is_interrupted() {
         return Err(CommandError::interrupted());
     }
@@ -480,6 +481,10 @@ impl Measure<BlockSearch> for Arms<'_> {
 
     fn is_whole(&self) -> Result<(), CommandError> {
         self.agents.check()
+    }
+
+    fn leave_out(&mut self, kept: Kept) {
+        kept.trial.loads().into_iter().for_each(|load| self.log.tell_sent(load));
     }
 
     fn keep(&mut self, asked: &Asked, kept: Kept) -> Result<(), CommandError> {

@@ -88,6 +88,10 @@ impl Measure<CapacityWalk> for Trials<'_> {
         self.of.session.check_agents()
     }
 
+    fn leave_out(&mut self, (_, trial): (String, Trial)) {
+        self.of.log.tell_sent(&trial.builder);
+    }
+
     fn keep(&mut self, _asked: &Asked, (directory, trial): (String, Trial)) -> Result<(), CommandError> {
         self.of.log.tell(SessionEvent::Trial { directory, trial: trial.made });
         self.trials.push(trial);

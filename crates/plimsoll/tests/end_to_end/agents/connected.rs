@@ -1,7 +1,7 @@
 //! Agents that are started by other means and connect to the coordinator, and strangers that connect in their place.
 
 use super::SOON;
-use crate::support::{Ended, Program, Started, Target, count, list, plimsoll, wait_for};
+use crate::support::{CountingServer, Ended, Program, Started, Target, count, list, plimsoll, wait_for};
 use rustix::process::Signal;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -91,6 +91,18 @@ pub(super) fn is_nowhere(text: &str, directory: &Path) {
             assert!(!bytes.windows(text.len()).any(|bytes| bytes == text.as_bytes()), "{}", path.display());
         }
     }
+}
+
+/// What an agent has sent is in the line of all that was sent: the server's count is its sum.
+#[test]
+fn what_agents_have_sent_is_counted() {
+    let server = CountingServer::start();
+    let coordinator = Coordinator::start(2, &server.url(), &["-n", "301"]);
+    let _agents = [(); 2].map(|()| coordinator.agent());
+    let record = coordinator.end().measured().json();
+    let sent = ["probe", "warmup", "window", "after"].map(|part| count(&record, &format!("sent_in_all.{part}")));
+    assert_eq!(sent.iter().sum::<u64>(), server.count(), "{:#}", record["sent_in_all"]);
+    assert!(sent[0] == 3 && sent[1] > 0 && sent[2] + sent[3] == 301, "{sent:?}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod broken_server;
 mod certificate;
+mod counting_server;
 mod program;
 mod record;
 mod servers;
@@ -12,6 +13,7 @@ mod target;
 pub(crate) use self::target::Target;
 pub(crate) use broken_server::{BrokenServer, Peer};
 pub(crate) use certificate::Certificate;
+pub(crate) use counting_server::CountingServer;
 pub(crate) use lab::decide::account::Watched;
 pub(crate) use lab::decide::{Decider, decide, decide_watched, skip};
 pub(crate) use program::{Ended, Program, Started, mounting, plimsoll, shell};

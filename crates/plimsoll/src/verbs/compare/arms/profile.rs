@@ -77,6 +77,7 @@ impl Arms<'_> {
         let measured = session.measure_profiled(&plan, &label, &mut recorder);
         std::mem::swap(&mut session.progress, &mut self.progress);
         let (builder, sampled) = measured?;
+        self.log.tell_sent(&builder);
         if session.is_interrupted() {
             return Err(CommandError::interrupted());
         }

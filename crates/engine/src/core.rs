@@ -461,13 +461,6 @@ impl Core {
         }
     }
 
-    /// Counts a connection that `failure` has ended before any response came on it.
-    fn count_fruitless(&mut self, conn: usize, failure: Failure) {
-        if !self.conns[conn].has_served {
-            self.ticks.current().flow.fruitless.count(failure);
-        }
-    }
-
     fn abandon(&mut self, conn: usize, net: &mut impl Transport) {
         net.close(conn);
         self.conns[conn].closed(self.job.source.machine());

@@ -9,11 +9,12 @@ use crate::machines::{self, Machines};
 use crate::omission;
 use crate::rate::per_second;
 use crate::sample::{SampleBearing, sample_bearing};
+use crate::sent;
 use crate::status::StatusSum;
 use model::{
-    AgentLoss, AgentRecord, Basis, Connections, Disturbance, Estimate, Event, Evidence, Fruitless, Histograms,
-    Latencies, Load, MergedHistogram, NS_PER_S, Outstanding, Phase, Plan, SERVICE_BIN_NS, SERVICE_BINS, Second,
-    SentInAll, SourceId, StatusLook, Stop, ThreadUse, Tick, Warmup,
+    AgentLoss, AgentRecord, Basis, Connections, Disturbance, Estimate, Event, Evidence, Histograms, Latencies, Load,
+    MergedHistogram, NS_PER_S, Outstanding, Phase, Plan, SERVICE_BIN_NS, SERVICE_BINS, Second, SentInAll, SourceId,
+    StatusLook, Stop, ThreadUse, Tick, Warmup,
 };
 
 use stats::{BATCHES_MIN, mean_of_runs, mean_of_series};
@@ -203,10 +204,10 @@ impl EvidenceBuilder {
             Event::Started { .. } | Event::Opening { .. } | Event::Session(_) => {}
             Event::Connected { requested, established, fruitless, tls, .. } => {
                 self.evidence.tls.clone_from(tls);
-                self.attempted(u64::from(*established) + fruitless.all(), fruitless);
                 self.evidence.connections.requested = *requested;
                 self.evidence.connections.established = *established;
                 self.evidence.connections.opened += u64::from(*established);
+                sent::tried(&mut self.evidence.connections, u64::from(*established) + fruitless.all(), fruitless);
             }
             Event::AgentsStarted { agents } => agents::begin(&mut self.evidence.agents, agents),
             Event::AgentLost { source: SourceId::SERVER_HOST, name, why, .. } => {
@@ -246,13 +247,6 @@ impl EvidenceBuilder {
         }
     }
 
-    /// So many attempts to open a connection were made, and of these some came to nothing.
-    fn attempted(&mut self, attempts: u64, fruitless: &Fruitless) {
-        let connections = &mut self.evidence.connections;
-        *connections.attempts.get_or_insert(0) += attempts;
-        connections.fruitless.add(fruitless);
-    }
-
     fn agent(&mut self, source: SourceId) -> Option<&mut AgentRecord> {
         self.evidence.agents.iter_mut().find(|agent| agent.source == source)
     }
@@ -284,15 +278,7 @@ impl EvidenceBuilder {
         if mine.probe.is_none() {
             mine.probe.clone_from(&theirs.probe);
         }
-        let (a, b) = (&mut mine.connections, &theirs.connections);
-        a.requested = a.requested.max(b.requested);
-        a.established = a.established.min(b.established);
-        a.opened += b.opened;
-        a.reconnects += b.reconnects;
-        a.grown += b.grown;
-        a.attempts = a.attempts.zip(b.attempts).map(|(a, b)| a + b);
-        a.fruitless.add(&b.fruitless);
-        mine.sent_in_all = SentInAll::sum([mine.sent_in_all, theirs.sent_in_all]);
+        sent::merge(mine, theirs);
         match (&mut mine.tls, &theirs.tls) {
             (Some(mine), Some(theirs)) => mine.resumed += theirs.resumed,
             (mine, theirs) => *mine = mine.take().or_else(|| theirs.clone()),
@@ -491,9 +477,8 @@ impl EvidenceBuilder {
     fn tick(&mut self, tick: &Tick) {
         self.histograms.add(&tick.histograms);
         self.set_aside.add(&tick.set_aside);
-        self.attempted(tick.flow.opened + tick.flow.fruitless.never_open(), &tick.flow.fruitless);
         let evidence = &mut self.evidence;
-        evidence.sent_in_all.iter_mut().for_each(|sent| sent.add(&sent_in(tick)));
+        sent::add_tick(evidence, tick);
         evidence.cohort.add(&tick.cohort);
         evidence.connections.opened += tick.flow.opened;
         if let Some(tls) = &mut evidence.tls {
@@ -527,16 +512,6 @@ impl EvidenceBuilder {
         add_threads(&mut evidence.threads, &threads);
         self.own_good += tick.flow.good;
         self.own_ns += length_ns;
-    }
-}
-
-/// What was sent in a tick, by what it was sent for.
-fn sent_in(tick: &Tick) -> SentInAll {
-    let (sent, none) = (tick.flow.sent, SentInAll::default());
-    match tick.phase {
-        Phase::Warmup => SentInAll { warmup: sent, ..none },
-        Phase::Measure => SentInAll { window: sent, ..none },
-        Phase::Drain => SentInAll { after: sent, ..none },
     }
 }
 

@@ -19,6 +19,7 @@ mod observed;
 mod omission;
 mod rate;
 mod sample;
+mod sent;
 mod status;
 pub mod testing;
 

@@ -68,7 +68,6 @@ pub(crate) fn clean_run() -> Evidence {
             requested: CONNECTIONS,
             established: CONNECTIONS,
             opened: 64,
-            reconnects: 0,
             attempts: Some(64),
             ..Connections::default()
         },

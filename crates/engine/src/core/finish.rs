@@ -163,6 +163,13 @@ impl Core {
         }
     }
 
+    /// Counts a connection that `failure` has ended before any response came on it.
+    pub(super) fn count_fruitless(&mut self, conn: usize, failure: Failure) {
+        if !self.conns[conn].has_served {
+            self.ticks.current().flow.fruitless.count(failure);
+        }
+    }
+
     /// The request at `place` of a connection has ended without a complete response.
     #[cold]
     fn failed(&mut self, conn: usize, place: usize, failure: Failure, now: u64) {

@@ -3,7 +3,8 @@
 use super::*;
 use crate::carried::carried_over;
 use model::{
-    AGENTS_MAX, AgentShare, AgentStart, Basis, Cause, Cohort, Flow, SLICE_NS, ServerStatus, SliceAccount, SliceFlow,
+    AGENTS_MAX, AgentShare, AgentStart, Basis, Cause, Cohort, Flow, Fruitless, SLICE_NS, ServerStatus, SliceAccount,
+    SliceFlow,
     StatusLook, Stop, Target, TlsSession,
 };
 

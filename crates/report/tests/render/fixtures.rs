@@ -388,13 +388,7 @@ fn evidence(good: u64) -> Evidence {
             ..Cohort::default()
         },
         sent_in_all: Some(SentInAll { probe: 3, warmup: 2_000, window: good, after: 4 }),
-        connections: Connections {
-            requested: 64,
-            established: 64,
-            opened: 64,
-            reconnects: 0,
-            ..Connections::default()
-        },
+        connections: Connections { requested: 64, established: 64, opened: 64, ..Connections::default() },
         tls: None,
         latency: Latencies { response: latency, service: latency, ..Latencies::default() },
         service_bins: Vec::new(),

@@ -3,20 +3,21 @@
 mod advice;
 mod burst;
 mod dialogue;
+mod error;
 mod http_traits;
 mod line;
 
 use crate::fnv::Fnv1a;
-use crate::source::{Scratch, Source, Style, TemplateError};
+use crate::source::{Scratch, Source, Style};
 use crate::tls::Config;
 pub use burst::burst;
 use clock::Clock;
 use dialogue::{Dialogue, Loss};
+pub use error::ProbeError;
 pub use http_traits::http_traits;
 use model::{Address, Body, Coded, Fetch, Numbering, Probe, Protocol, Request};
 use std::io::ErrorKind;
 use std::time::Duration;
-use thiserror::Error;
 use wire::http1::{ClientError, Expect, ResponseSink};
 use wire::tls::TlsError;
 
@@ -67,80 +68,6 @@ pub struct Settings<'a> {
     pub fetches: usize,
     /// Deadline of connecting, and of each fetch as a whole; ns.
     pub timeout_ns: u64,
-}
-
-/// Why the target cannot be measured.
-#[derive(Debug, Error)]
-pub enum ProbeError {
-    /// There is nothing to connect to.
-    #[error("the host has no address")]
-    NoAddress,
-    /// No address accepts a connection.
-    #[error("cannot connect to {address}: {reason}")]
-    Connect {
-        /// The last address tried.
-        address: Address,
-        /// Why not.
-        reason: String,
-    },
-    /// TLS does not work.
-    #[error("{address} cannot be measured with TLS: {error}{tip}")]
-    Tls {
-        /// The address.
-        address: Address,
-        /// Why not.
-        error: TlsError,
-        /// What can be done about it.
-        tip: &'static str,
-    },
-    /// A field of a template cannot be filled in.
-    #[error(transparent)]
-    Template(#[from] TemplateError),
-    /// The connection broke or stayed silent.
-    #[error("{address} accepted the connection but {reason}")]
-    Silent {
-        /// The address.
-        address: Address,
-        /// What happened instead of an answer.
-        reason: String,
-        /// True if the peer has ended the connection: another one may fare better.
-        is_dropped: bool,
-    },
-    /// Something else than HTTP/1 answers.
-    #[error("{address} does not answer in HTTP/1 ({guess}); its first bytes are {shown}")]
-    NotHttp {
-        /// The address.
-        address: Address,
-        /// What it may be.
-        guess: &'static str,
-        /// The first bytes, printable.
-        shown: String,
-    },
-    /// The server has answered only to say that it must be spoken to in another way.
-    #[error("{address} cannot be measured this way: {reason}")]
-    Wants {
-        /// The address.
-        address: Address,
-        /// What it wants, and what to do.
-        reason: &'static str,
-    },
-    /// The answer breaks HTTP.
-    #[error("{address} sent a broken response: {error}{detail}")]
-    Broken {
-        /// The address.
-        address: Address,
-        /// How.
-        error: ClientError,
-        /// What to do about it, if anything.
-        detail: String,
-    },
-}
-
-impl ProbeError {
-    /// True if another connection may fare better.
-    const fn is_worth_another_try(&self) -> bool {
-        matches!(self, Self::Connect { .. } | Self::Silent { is_dropped: true, .. })
-    }
 }
 
 /// What was done for a probe.

@@ -11,6 +11,7 @@ use crate::rate::per_second;
 use crate::sample::{SampleBearing, sample_bearing};
 use crate::sent;
 use crate::status::StatusSum;
+use crate::threads::{add_threads, busy};
 use model::{
     AgentLoss, AgentRecord, Basis, Connections, Disturbance, Estimate, Event, Evidence, Histograms, Latencies, Load,
     MergedHistogram, NS_PER_S, Outstanding, Phase, Plan, SERVICE_BIN_NS, SERVICE_BINS, Second, SentInAll, SourceId,
@@ -586,22 +587,6 @@ fn add_agents(sum: &mut Vec<AgentRecord>, more: &[AgentRecord]) {
             None => sum.push(agent.clone()),
         }
     }
-}
-
-/// Adds times thread by thread and keeps the larger busy share.
-fn add_threads(sum: &mut Vec<ThreadUse>, more: &[ThreadUse]) {
-    if sum.len() < more.len() {
-        sum.resize(more.len(), ThreadUse::default());
-    }
-    for (thread, other) in sum.iter_mut().zip(more) {
-        thread.cpu_ns += other.cpu_ns;
-        thread.wall_ns += other.wall_ns;
-        thread.busy_max = thread.busy_max.max(other.busy_max);
-    }
-}
-
-fn busy(thread: &ThreadUse) -> f64 {
-    if thread.wall_ns == 0 { 0.0 } else { (thread.cpu_ns as f64 / thread.wall_ns as f64).min(1.0) }
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ mod sample;
 mod sent;
 mod status;
 pub mod testing;
+mod threads;
 
 pub use backlog::{backlog, undisturbed_backlog};
 pub use builder::{EvidenceBuilder, goodput, throughput_per_s};

@@ -18,6 +18,7 @@ mod cpu_numbers;
 mod disturbance;
 mod duet;
 mod effect;
+mod environment;
 mod event;
 mod evidence;
 mod experiment;
@@ -76,6 +77,7 @@ pub use disturbance::{
 };
 pub use duet::{Duet, DuetSet, OTHER_VARIANT, PositionRecord, load_threads};
 pub use effect::{Call, Direction, Effect, EffectMethod, Floor, Precision};
+pub use environment::{Change, Environment, Fingerprint, ServerHost};
 pub use event::{Event, Phase, SENDS_MAX, Tick};
 pub use evidence::{
     Connections, Evidence, Latencies, LatencySummary, Outstanding, SERVICE_BIN_NS, SERVICE_BINS, Second, SweepEvidence,
@@ -116,9 +118,8 @@ pub use probe::{Body, Coded, Fetch, Probe};
 pub use profiled::{ProcessRole, ProfileRecord, Profiled, ProfiledFunction, ProfiledProcess};
 pub use program::{KNOWN_PROGRAMS, KnownProgram, known_program};
 pub use record::{
-    Bytes, Capacity, Change, Environment, Estimate, Fingerprint, Generator, Knee, LatencyRecord, MixRecord, Peak,
-    PointSummary, PoolFit, QUANTILE_TAIL_MIN, Quantiles, Requests, RestsOn, RiseEnd, RunRecord, ServerHost,
-    SweepRecord, SweepsRecord, is_quantile_known,
+    Bytes, Capacity, Estimate, Generator, Knee, LatencyRecord, MixRecord, Peak, PointSummary, PoolFit,
+    QUANTILE_TAIL_MIN, Quantiles, Requests, RestsOn, RiseEnd, RunRecord, SweepRecord, SweepsRecord, is_quantile_known,
 };
 pub use redact::{Redact, Redacted, count_secrets};
 pub use render::{

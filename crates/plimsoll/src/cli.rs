@@ -8,6 +8,7 @@ pub(crate) mod compare;
 pub(crate) mod experiment;
 pub(crate) mod given;
 pub(crate) mod history;
+pub(crate) mod man;
 pub(crate) mod observe;
 pub(crate) mod profile;
 pub(crate) mod render;
@@ -26,6 +27,7 @@ use clients::{AgentArgs, ClientArgs};
 use compare::CompareArgs;
 use experiment::ExperimentArgs;
 use history::HistoryArgs;
+use man::ManArgs;
 use model::{Address, ByteSize, Count, Duration, Rate};
 use observe::{ObserveArgs, ObserverArgs};
 use profile::ProfileArgs;
@@ -578,16 +580,6 @@ pub(crate) struct TargetArgs {
     /// Exit when the parent process ends
     #[arg(long, hide = true)]
     pub(crate) die_with_parent: bool,
-}
-
-/// Manual pages in roff, on stdout or as files.
-///
-/// To read one: plimsoll man /tmp/man && man /tmp/man/plimsoll-run.1
-#[derive(Debug, Args)]
-pub(crate) struct ManArgs {
-    /// Directory for one file per page, created if missing; without it all pages go to stdout
-    #[arg(value_name = "DIR")]
-    pub(crate) directory: Option<PathBuf>,
 }
 
 /// Completion script of a shell, on stdout.

@@ -1,0 +1,20 @@
+//! Load threads, added up.
+
+use model::ThreadUse;
+
+/// Adds times thread by thread and keeps the larger busy share.
+pub(crate) fn add_threads(sum: &mut Vec<ThreadUse>, more: &[ThreadUse]) {
+    if sum.len() < more.len() {
+        sum.resize(more.len(), ThreadUse::default());
+    }
+    for (thread, other) in sum.iter_mut().zip(more) {
+        thread.cpu_ns += other.cpu_ns;
+        thread.wall_ns += other.wall_ns;
+        thread.busy_max = thread.busy_max.max(other.busy_max);
+    }
+}
+
+/// Share of the time in which a load thread was busy.
+pub(crate) fn busy(thread: &ThreadUse) -> f64 {
+    if thread.wall_ns == 0 { 0.0 } else { (thread.cpu_ns as f64 / thread.wall_ns as f64).min(1.0) }
+}

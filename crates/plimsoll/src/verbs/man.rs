@@ -1,6 +1,7 @@
 //! `plimsoll man`: the manual pages, made from the definition of the command line.
 
-use crate::cli::{Cli, ManArgs};
+use crate::cli::Cli;
+use crate::cli::man::ManArgs;
 use crate::exit::{CommandError, Exit};
 use crate::output::printer;
 use clap::{Command, CommandFactory};

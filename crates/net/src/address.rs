@@ -45,7 +45,7 @@ mod tests {
         let client = stream(&address, SocketFlags::empty()).expect("a socket");
         assert_eq!(connect(&client, &address), Ok(()));
         let path = kernel(&Address::Unix("./@plimsoll-no-such-file".into())).expect("a short path");
-        assert_eq!(connect(&stream(&path, SocketFlags::empty()).expect("a socket"), &path), Err(Errno::NOENT));
+        assert_eq!(connect(stream(&path, SocketFlags::empty()).expect("a socket"), &path), Err(Errno::NOENT));
         assert!(kernel(&Address::Unix(format!("@{}", "x".repeat(108)).into())).is_err());
     }
 }

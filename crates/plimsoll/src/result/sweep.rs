@@ -27,6 +27,14 @@ pub(crate) fn keep(points: &mut Vec<Point>, load: f64, builder: EvidenceBuilder)
     }
 }
 
+/// Why the highest goodput is no capacity.
+const fn why_no_more_is_known(is_saturated: bool) -> &'static str {
+    match is_saturated {
+        true => "goodput at the peak; no goal was given, so no load counts as failed",
+        false => "goodput at the peak; saturation was not reached, the server may hold more",
+    }
+}
+
 /// Judges the points, in whatever order they were measured, and puts everything together.
 pub(crate) fn sweep_record(facts: &Facts, points: &[Point]) -> SweepRecord {
     let (limit, over_rate, arm) = match &facts.begun.measurement {
@@ -70,11 +78,7 @@ pub(crate) fn sweep_record(facts: &Facts, points: &[Point]) -> SweepRecord {
             low: Some(peak.goodput_per_s),
             high: None,
             n: curve.len() as u64,
-            reason: if saturated {
-                "goodput at the peak; no goal was given, so no load counts as failed".into()
-            } else {
-                "goodput at the peak; saturation was not reached, the server may hold more".into()
-            },
+            reason: why_no_more_is_known(saturated).into(),
         }),
         sent_in_all: facts.sent_in_all(points.iter().map(|point| &point.builder)),
         points: records,

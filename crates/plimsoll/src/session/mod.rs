@@ -197,9 +197,13 @@ impl Session {
         session.directory = create(&session)?;
         session.sut.keep_build_log(&session.directory);
         session.progress.line(&note);
-        let first = Redacted::url(&(session.sut.url.origin() + &session.settings.requests[0].path));
-        session.progress.line(report::terminal::probe(&Redacted::new(session.probe.clone()), &first).trim_end());
+        session.tell_probe();
         Ok(session)
+    }
+
+    fn tell_probe(&self) {
+        let first = Redacted::url(&(self.sut.url.origin() + &self.settings.requests[0].path));
+        self.progress.line(report::terminal::probe(&Redacted::new(self.probe.clone()), &first).trim_end());
     }
 
     /// Ends the server that was started for this and starts it again; does nothing with any other target.

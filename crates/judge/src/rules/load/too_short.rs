@@ -210,7 +210,7 @@ fn remedy(evidence: &Evidence, time_s: f64, missing: &[&'static str]) -> String 
     };
     let time_of = |requests: f64| if per_s > 0.0 { requests / per_s } else { 0.0 };
     let is_unseen = |quantile: &&&'static str| time_of(needed(quantile)) > time_s;
-    let quantile = missing.iter().find(is_unseen).or(missing.last()).copied();
+    let quantile = missing.iter().find(is_unseen).or_else(|| missing.last()).copied();
     let requests = quantile.map_or(0.0, needed);
     let quantile_s = time_of(requests);
     let share = f64::from(evidence.iterations.max(1));

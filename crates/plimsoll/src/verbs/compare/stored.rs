@@ -82,8 +82,8 @@ pub(super) fn compare(args: &CompareArgs, directories: &[PathBuf]) -> Result<Exi
     let mut record = stored_comparison(arms, margin, &fail_if).map_err(CommandError::usage)?;
     record.profiles = profiles(&halves);
     print(args, AnyRecord::Compare(&record), ("compare", &record.started), |directory| {
-        let others = halves.iter().enumerate().skip(1);
-        others.map(|(index, half)| keep_difference(directory, index, &halves[0], half).map(drop)).collect()
+        let mut others = halves.iter().enumerate().skip(1);
+        others.try_for_each(|(index, half)| keep_difference(directory, index, &halves[0], half).map(drop))
     })?;
     Ok(super::exit(&record))
 }

@@ -76,6 +76,8 @@ impl Program {
             .current_dir(self.directory())
             .env("PLIMSOLL", env!("CARGO_BIN_EXE_plimsoll"))
             .env("RUST_BACKTRACE", "1")
+            // A shell complains of one that is set and not installed.
+            .env("LC_ALL", "C.UTF-8")
             .stdin(Stdio::null())
             .stdout(file(&stdout))
             .stderr(file(&stderr))

@@ -35,6 +35,7 @@ pub const FOR_TESTS: &[Tool] = &[
     Tool { program: "php8.2", packages: &["php8.2-cli"] },
     Tool { program: "/usr/lib/php/20220829/mysqli.so", packages: &["php8.2-mysql"] },
     Tool { program: "/usr/lib/php/20220829/excimer.so", packages: &["php-excimer"] },
+    Tool { program: "/usr/lib/php/20220829/apcu.so", packages: &["php-apcu"] },
     Tool { program: "/usr/share/wordpress/wp-load.php", packages: &["wordpress"] },
     Tool {
         program: "/usr/share/wordpress/wp-content/themes/twentytwentythree/style.css",

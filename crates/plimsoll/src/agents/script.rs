@@ -117,9 +117,12 @@ mod tests {
         let folder = home.path().join(".cache/plimsoll/agents/ab");
         std::fs::create_dir_all(&folder).unwrap();
         let program = "#!/bin/sh\n[ \"$1\" = agent ] || exit 0\necho hello\nkill -9 $$\n";
-        std::fs::write(folder.join("plimsoll"), program).unwrap();
-        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o700);
-        std::fs::set_permissions(folder.join("plimsoll"), mode).unwrap();
+        // A program that this process writes itself cannot be executed while another thread starts one.
+        let mut writer = Command::new("sh");
+        writer.args(["-c", "cat >\"$0\" && chmod 700 \"$0\""]).arg(folder.join("plimsoll")).stdin(Stdio::piped());
+        let mut writer = writer.spawn().unwrap();
+        writer.stdin.take().unwrap().write_all(program.as_bytes()).unwrap();
+        assert!(writer.wait().unwrap().success());
         // Without sha256sum the number of bytes decides.
         let script = command("ab", program.len() as u64, ARCH).replace("command -v sha256sum", "false");
         let mut shell = Command::new("/bin/sh");

@@ -136,13 +136,19 @@ fn gather(path: &Path, sockets: &[UnixResponse]) -> Option<Listening> {
         address: Address::Unix(path.into()),
         inodes: sockets.iter().map(|socket| u64::from(socket.header.inode)).collect(),
         dropped: None,
-        // Whoever bound it made the file.
-        uid: rustix::fs::stat(path).ok()?.st_uid,
+        uid: owner(path)?,
         is_ipv6: false,
         accept_queue: queues.iter().map(|(waiting, _)| waiting).sum(),
         accept_backlog: queues.iter().map(|(_, backlog)| backlog).sum(),
         accept_fullest: queues.iter().map(|(n, of)| *n as f64 / (*of).max(1) as f64).fold(0.0, f64::max),
     })
+}
+
+/// Who bound a Unix socket: whoever made its file. An abstract name has none, and is taken to be of our own user: its processes
+/// are looked for among all that can be seen.
+fn owner(path: &Path) -> Option<u32> {
+    let is_abstract = path.to_str().is_some_and(|path| path.starts_with('@'));
+    if is_abstract { Some(rustix::process::geteuid().as_raw()) } else { Some(rustix::fs::stat(path).ok()?.st_uid) }
 }
 
 /// True if a process holds one of the sockets; none when that is not shown.

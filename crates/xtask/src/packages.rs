@@ -36,6 +36,7 @@ pub const FOR_TESTS: &[Tool] = &[
     Tool { program: "/usr/lib/php/20220829/mysqli.so", packages: &["php8.2-mysql"] },
     Tool { program: "/usr/lib/php/20220829/excimer.so", packages: &["php-excimer"] },
     Tool { program: "/usr/lib/php/20220829/apcu.so", packages: &["php-apcu"] },
+    Tool { program: "/usr/lib/php/20220829/redis.so", packages: &["php-redis"] },
     Tool { program: "/usr/share/wordpress/wp-load.php", packages: &["wordpress"] },
     Tool {
         program: "/usr/share/wordpress/wp-content/themes/twentytwentythree/style.css",

@@ -13,7 +13,7 @@ use model::{Address, Environment, Phase, Sample};
 use observe::Backends;
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread::Builder;
+use std::thread::{Builder, JoinHandle};
 
 /// What the coordinator wants.
 pub(super) enum Wanted {
@@ -25,7 +25,17 @@ pub(super) enum Wanted {
 
 /// Machine of an agent that generates load, sampled after each tick as that of a load of one process is.
 pub(super) struct OwnMachine {
-    sampler: Sampler,
+    reader: Reader,
+}
+
+/// Who has what is read of the machine.
+enum Reader {
+    Here(Box<Sampler>),
+    /// The first reading is of all processes, and takes milliseconds: a load that waited for it would start late, and so would
+    /// another agent that shares the CPU.
+    Begins(JoinHandle<Box<Sampler>>),
+    /// The thread of the first reading has panicked or could not be started.
+    Nobody,
 }
 
 impl OwnMachine {
@@ -43,19 +53,39 @@ impl OwnMachine {
             is_load_here: true,
             keeps_account: false,
         };
-        Self { sampler: watched.sampler() }
+        Self { reader: Reader::Here(Box::new(watched.sampler())) }
     }
 
     /// The load of `control` has started.
     pub(super) fn begin(&mut self, control: &Control) {
-        self.sampler.begin(control.clock.get().map_or(0, Clock::now_ns));
+        let Some(mut sampler) = self.taken() else { return };
+        let now_ns = control.clock.get().map_or(0, Clock::now_ns);
+        let first = move || {
+            sampler.begin(now_ns);
+            sampler
+        };
+        self.reader = match Builder::new().name("machine".into()).spawn(first) {
+            Ok(begins) => Reader::Begins(begins),
+            Err(_) => Reader::Nobody,
+        };
     }
 
     /// What happened since the sample before; of a server and its workers nothing, which is told by who observes them.
     pub(super) fn sample(&mut self, control: &Control, phase: Phase) -> Option<Report> {
-        let sample = self.sampler.sample(control.clock.get()?.now_ns(), phase);
+        let mut sampler = self.taken()?;
+        let sample = sampler.sample(control.clock.get()?.now_ns(), phase);
+        self.reader = Reader::Here(sampler);
         let own = Sample { server: None, states: None, ..sample };
         Some(Report::Sample(Box::new(own)))
+    }
+
+    /// The sampler, once it has begun.
+    fn taken(&mut self) -> Option<Box<Sampler>> {
+        match std::mem::replace(&mut self.reader, Reader::Nobody) {
+            Reader::Here(sampler) => Some(sampler),
+            Reader::Begins(begins) => begins.join().ok(),
+            Reader::Nobody => None,
+        }
     }
 }
 

@@ -40,7 +40,7 @@ pub(crate) fn decide_limiter(program: impl Fn() -> Program, check: impl Fn(&Valu
 #[test]
 fn a_pool_is_named_and_twice_as_many_workers_do_twice_as_much() {
     let serve = "php-fpm front=apache children=3 sleep=40ms";
-    let args = ["run", "--serve", serve, "-c", "18", "-d", "400ms", "--warmup", "100ms", "--confirm", "--json"];
+    let args = ["run", "--serve", serve, "-c", "18", "-d", "1200ms", "--warmup", "100ms", "--confirm", "--json"];
     let measure = || {
         let ended = plimsoll(args).run();
         (ended.json(), ended)
@@ -222,7 +222,7 @@ fn the_only_worker_of_a_pool_is_called_that() {
 fn a_server_with_room_has_no_limiter_and_a_sweep_says_so() {
     let serve = "target pool=50 pool-time=20ms";
     decide_limiter(|| run(&["--serve", serve, "-c", "5"]), |limiter| assert!(limiter.is_null(), "{limiter:#}"));
-    let short = ["--to", "2", "--points", "2", "--iterations", "1", "-d", "300ms", "--json"];
+    let short = ["--to", "2", "--points", "2", "--iterations", "1", "-d", "1200ms", "--json"];
     let sweep = || plimsoll(["sweep", "--serve", serve].iter().chain(&short)).run().json();
     decide(sweep, |sweep| assert_eq!(text(sweep, "limiter.name"), "not-saturated", "{:#}", sweep["limiter"]));
 }

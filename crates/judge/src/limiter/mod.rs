@@ -219,7 +219,8 @@ fn named(input: &LimiterInput<'_>, signal: &Signal) -> Limiter {
 /// The least ceiling of the other resources once what `signal` stands for is out of the way.
 fn next(input: &LimiterInput<'_>, signal: &Signal) -> Option<NextLimiter> {
     let used = utilisations_after(input, &signal.relief).into_iter().filter(|other| other.share >= USED_MIN);
-    let used = used.filter(|other| !signal.freed.contains_key(&other.resource));
+    let used =
+        used.filter(|other| !signal.freed.contains_key(&other.resource) && !signal.also.contains(&other.resource));
     let used = used.filter_map(|other| Some((other.resource, other.ceiling_per_s?)));
     let freed = signal.freed.iter().map(|(resource, ceiling_per_s)| (resource.clone(), *ceiling_per_s));
     let is_beyond = |ceiling_per_s: f64| signal.ceiling_per_s.is_none_or(|own_per_s| ceiling_per_s >= own_per_s);

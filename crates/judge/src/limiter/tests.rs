@@ -252,7 +252,9 @@ fn a_program_of_one_thread_that_runs_is_one_core_and_no_pool() {
     let with = |strangers: f64, running: f64, runnable: f64, busy: f64| {
         let mut evidence = run();
         seen(&mut evidence).machine.as_mut().unwrap().busy_mean = strangers;
-        let waits = ServerThreadObserved { wait_mean: Some(runnable), ..thread("target-0", 1, busy - runnable) };
+        let waits =
+            ServerThreadObserved { wait_mean: Some(runnable), tid: 2, ..thread("target-0", 1, busy - runnable) };
+        server(&mut evidence).processes[0].name = "plimsoll".to_owned();
         server(&mut evidence).threads = vec![waits];
         seen(&mut evidence).pools =
             vec![PoolObserved { runnable: Some(runnable), ..pool("plimsoll", 1.0, 1.0, running, &[]) }];
@@ -260,6 +262,8 @@ fn a_program_of_one_thread_that_runs_is_one_core_and_no_pool() {
     };
     let quiet = with(0.3, 1.0, 0.0, 0.99);
     assert_eq!((quiet.name.as_str(), quiet.resource.as_str()), ("single-thread-limited", "thread target-0"));
+    // A clock that ticks a little late puts the thread above the pool that it is, or below it.
+    assert_eq!(with(0.3, 1.0, 0.0, 1.01).resource, "thread target-0");
     let crowded = with(1.0, 0.7, 0.3, 0.99);
     assert_eq!((crowded.name.as_str(), crowded.resource.as_str()), ("single-thread-limited", "thread target-0"));
     assert!(crowded.says.contains("while the load uses 13 % of the server's CPUs"), "{}", crowded.says);

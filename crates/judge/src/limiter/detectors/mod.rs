@@ -88,6 +88,8 @@ pub(super) struct Signal {
     pub(super) hides_next: bool,
     /// Other resources that are in use only because of this one, with their ceilings without it; per second.
     pub(super) freed: BTreeMap<String, f64>,
+    /// Other names of the resource, under which it is looked at once more, such as the pool of the only worker that a thread is.
+    pub(super) also: Vec<String>,
     /// Waiting that ends with this limit, which no ceiling of another resource may count.
     pub(super) relief: Relief,
 }

@@ -4,7 +4,7 @@ use super::pool::{CPUS_BUSY, FOR_CPU};
 use super::{Change, Detection, Relief, Signal, figures, turns};
 use crate::limiter::input::{Cpus, LimiterInput};
 use crate::limiter::laws;
-use crate::limiter::pools::{is_program, pools};
+use crate::limiter::pools::{Pool, is_program, pools};
 use model::ServerThreadObserved;
 use model::human::percent;
 
@@ -72,9 +72,8 @@ fn busiest(input: &LimiterInput<'_>) -> Option<Lone> {
         waits: thread.wait_mean.unwrap_or(0.0),
     });
     let only = pools(input).into_iter().find_map(|pool| {
-        let runs = pool.running.is_some_and(|runs| runs >= RUNS * pool.occupancy);
         // Looks are a sample: they say no more of it than that it is occupied.
-        (runs && pool.is_alone() && pool.occupancy >= input.full).then(|| Lone {
+        (runs(&pool) && pool.is_alone() && pool.occupancy >= input.full).then(|| Lone {
             name: pool.program.clone(),
             program: pool.program.clone(),
             share: pool.occupancy,
@@ -108,10 +107,22 @@ fn signal(input: &LimiterInput<'_>, lone: &Lone, busy: f64, used: f64) -> Detect
             ("machine_busy_share", busy),
             ("in_flight", input.evidence.outstanding.mean),
         ]),
+        also: only_workers(input, program),
         change: Some(others.map_or_else(|| one_more(input, name), |others| others.change(*share))),
         relief: Relief::of_server(&[name, program], ceiling_per_s.map(|per_s| 1e9 / per_s)),
         ..Signal::default()
     })
+}
+
+/// Pools of the program with one worker that only runs, which is the thread that is full.
+fn only_workers(input: &LimiterInput<'_>, program: &str) -> Vec<String> {
+    let is_it = |pool: &Pool| pool.program == program && pool.is_alone() && runs(pool);
+    pools(input).into_iter().filter(is_it).map(|pool| pool.resource()).collect()
+}
+
+/// True if its workers do nothing but run while they are occupied.
+fn runs(pool: &Pool) -> bool {
+    pool.running.is_some_and(|runs| runs >= RUNS * pool.occupancy)
 }
 
 /// A second process or thread of the same kind.

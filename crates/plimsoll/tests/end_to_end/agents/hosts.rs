@@ -33,9 +33,10 @@ fn two_hosts_give_the_same_as_one_client_at_the_same_load() {
             }
             let goodput = |record| number(record, "goodput_per_s.value");
             close_to(goodput(&both), goodput(&alone), 0.03, "goodput");
-            for quantile in ["p50", "p90", "p99"] {
+            // Of 2,000 responses 20 are beyond the last of these: the two agents, which share these CPUs, move it by more.
+            for (quantile, tolerance) in [("p50", 0.05), ("p90", 0.05), ("p99", 0.1)] {
                 let name = format!("latency_ns.response.{quantile}");
-                close_to(number(&both, &name), number(&alone, &name), 0.05, quantile);
+                close_to(number(&both, &name), number(&alone, &name), tolerance, quantile);
             }
             network.is_clean();
         });

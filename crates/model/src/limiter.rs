@@ -28,6 +28,9 @@ pub struct Limiter {
     pub utilisations: Vec<Utilisation>,
     /// Limits that could not be looked for, and why.
     pub unchecked: Vec<String>,
+    /// Where none is named: the limits that are possible, the nearest first and two at most, each as if it were the one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub possible: Vec<Limiter>,
     /// Load of the point that was looked at: connections, or requests per second; null for a run by itself.
     #[serde(default)]
     pub load: Option<f64>,
@@ -115,6 +118,9 @@ pub struct Utilisation {
 /// again for each.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Confirmation {
+    /// The resource that was taken for the limit.
+    #[serde(default)]
+    pub resource: String,
     /// The setting as `--serve` has it, such as `children`.
     pub setting: String,
     /// Its value before.

@@ -28,6 +28,8 @@ const NO_DIFFERENCE: f64 = 0.05;
 /// Change to be tried.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trial {
+    /// The resource that is taken for the limit.
+    pub resource: String,
     /// The setting with its present value.
     pub setting: Setting,
     /// The value it gets.
@@ -45,6 +47,11 @@ pub struct Trial {
 /// # Errors
 /// When nothing can: the reason, for people.
 pub fn trial(limiter: &Limiter, settings: &[Setting], connections: u32, may_open_more: bool) -> Result<Trial, String> {
+    let has_setting = |possible: &&Limiter| {
+        let native = possible.prediction.as_ref().and_then(|prediction| prediction.setting.as_ref());
+        native.is_some_and(|native| settings.iter().any(|setting| setting.native == *native))
+    };
+    let limiter = limiter.possible.iter().find(has_setting).unwrap_or(limiter);
     if !names_a_limit(limiter) {
         return Err(format!("{} is not a limit that can be raised", limiter.name));
     }
@@ -80,6 +87,7 @@ pub fn trial(limiter: &Limiter, settings: &[Setting], connections: u32, may_open
     let cpus = limiter.evidence.get("server_cpus_busy_share").or_else(|| limiter.evidence.get("machine_busy_share"));
     let slack = settings.iter().find(|other| other.key != setting.key && cpus.is_some_and(|busy| *busy < SLACK));
     Ok(Trial {
+        resource: limiter.resource.clone(),
         setting: setting.clone(),
         to,
         predicted_per_s,
@@ -110,6 +118,7 @@ pub fn confirmation(trial: &Trial, blocks: Vec<Block>) -> Confirmation {
         outcome = ConfirmationOutcome::Undecided;
     }
     let mut confirmation = Confirmation {
+        resource: trial.resource.clone(),
         setting: trial.setting.key.clone(),
         from: trial.setting.value,
         to: trial.to,
@@ -128,13 +137,21 @@ pub fn confirmation(trial: &Trial, blocks: Vec<Block>) -> Confirmation {
     confirmation
 }
 
-/// Puts what came out beside the limiter, and believes it.
+/// Puts what came out beside the limiter, and believes it: what was possible is named once it is confirmed, and is possible no
+/// more once it is refuted.
 pub fn conclude(limiter: &mut Limiter, confirmation: Confirmation) {
-    limiter.confidence = match confirmation.outcome {
-        ConfirmationOutcome::Confirmed => Confidence::Confirmed,
-        ConfirmationOutcome::Refuted => Confidence::Low,
-        ConfirmationOutcome::Undecided => limiter.confidence,
-    };
+    let tried = limiter.possible.iter().position(|possible| possible.resource == confirmation.resource);
+    match (confirmation.outcome, tried) {
+        (ConfirmationOutcome::Confirmed, Some(tried)) => {
+            let found = limiter.possible.swap_remove(tried);
+            let Limiter { utilisations, unchecked, load, .. } = std::mem::take(limiter);
+            *limiter = Limiter { confidence: Confidence::Confirmed, utilisations, unchecked, load, ..found };
+        }
+        (ConfirmationOutcome::Confirmed, None) => limiter.confidence = Confidence::Confirmed,
+        (ConfirmationOutcome::Refuted, Some(tried)) => drop(limiter.possible.remove(tried)),
+        (ConfirmationOutcome::Refuted, None) => limiter.confidence = Confidence::Low,
+        (ConfirmationOutcome::Undecided, _) => {}
+    }
     limiter.confirmation = Some(confirmation);
 }
 
@@ -266,6 +283,28 @@ mod tests {
         let mut limiter = pool();
         conclude(&mut limiter, came_out);
         assert_eq!(limiter.confidence, Confidence::Confirmed);
+    }
+
+    /// Where the evidence named none, the change that would tell was not tried.
+    #[test]
+    fn what_is_possible_is_tried_and_named_or_dropped() {
+        let of = |resource: &str| Limiter { resource: resource.into(), prediction: None, ..pool() };
+        let possible = vec![of("server CPUs"), pool()];
+        let unknown = Limiter { name: "unknown".into(), load: Some(8.0), possible, ..Limiter::default() };
+        let trial = trial(&unknown, &settings(), 20, true).unwrap();
+        assert_eq!((trial.resource.as_str(), trial.to), ("php-fpm workers", 10));
+        let after = |per_s: f64| {
+            let mut limiter = unknown.clone();
+            conclude(&mut limiter, confirmation(&trial, blocks(1_000.0, per_s, Some(1_000.0))));
+            limiter
+        };
+        let named = after(1_960.0);
+        assert_eq!((named.name.as_str(), named.confidence), ("worker-pool-limited", Confidence::Confirmed));
+        assert_eq!((named.load, named.possible.len()), (Some(8.0), 0));
+        let dropped = after(1_010.0);
+        assert_eq!((dropped.name.as_str(), dropped.possible.len()), ("unknown", 1));
+        assert_eq!(dropped.possible[0].resource, "server CPUs");
+        assert_eq!(after(1_590.0).possible.len(), 1, "something else is in its way too");
     }
 
     #[test]

@@ -71,6 +71,9 @@ const ALONE: f64 = 0.7;
 /// A resource in use to this share is nearly full.
 const NEARLY_FULL: f64 = 0.85;
 
+/// A resource in use to this share may be full for some of the time.
+pub(super) const PERHAPS_FULL: f64 = 0.7;
+
 /// A hypervisor that leaves less than this is counted as if it left so much: nothing can be said of the server then.
 const GRANTED_MIN: f64 = 0.1;
 
@@ -150,6 +153,11 @@ impl<'a> LimiterInput<'a> {
     /// to the last.
     pub(super) fn with_nearly_full(&self) -> Self {
         Self { full: NEARLY_FULL, ..*self }
+    }
+
+    /// The same where a resource counts as full that may be: it is used more than a server with room uses it.
+    pub(super) fn with_perhaps_full(&self) -> Self {
+        Self { full: PERHAPS_FULL, ..*self }
     }
 
     /// Length of the measured windows.

@@ -12,6 +12,7 @@ mod hints;
 mod input;
 pub mod laws;
 mod pools;
+mod possible;
 mod utilisation;
 
 pub use detectors::network::speeds;
@@ -99,7 +100,7 @@ fn limiter(input: &LimiterInput<'_>, verdict: &Verdict) -> Limiter {
         (None, Some(limiter)) => limiter,
         (None, None) => match detectors::load::not_saturated(input, &utilisations) {
             Some(says) => none(NOT_SATURATED, says),
-            None => none(UNKNOWN, detectors::load::unknown(input, &utilisations)),
+            None => possible::undecided(input, detectors::load::unknown(input, &utilisations)),
         },
     };
     utilisations.truncate(TOLD_MAX);

@@ -187,7 +187,8 @@ mod tests {
     fn each_block_has_each_arm_once_and_ends_with_the_last() {
         let spec = Spec::parse("php-fpm children=2").unwrap();
         let setting = spec.limits().into_iter().next().expect("it has one");
-        let trial = Trial { setting, to: 4, predicted_per_s: 200.0, connections: 8, control: None };
+        let trial =
+            Trial { resource: String::new(), setting, to: 4, predicted_per_s: 200.0, connections: 8, control: None };
         let mut search = Blocks::new(&spec, &trial, 1);
         let mut ends = 0;
         while let Some(arm) = search.next(0) {

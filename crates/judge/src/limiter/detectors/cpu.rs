@@ -31,7 +31,7 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
         return Detection::Unchecked("CPUs of the server not visible (remote, or processes hidden)");
     };
     let queue = queue(input, cpus);
-    if busy < BUSY || used < OWN || !queue {
+    if busy < BUSY.min(input.full) || used < OWN || !queue {
         return Detection::Clear;
     }
     let parts = [("user", shares.user), ("system", shares.system), ("interrupts", shares.softirq)];

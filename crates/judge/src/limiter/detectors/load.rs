@@ -1,18 +1,15 @@
 //! No evidence for any limit: too little load, or a limit that is not monitored.
 
-use crate::limiter::input::LimiterInput;
+use crate::limiter::input::{LimiterInput, PERHAPS_FULL};
 use model::human::{percent, plural, rate, time};
 use model::{Load, Utilisation};
-
-/// A resource in use to this share may be a limit.
-const USED: f64 = 0.7;
 
 /// CPUs used by other processes from which on they are reported.
 const STRANGERS: f64 = 0.1;
 
 /// Reason why the load was too small for any limit; none when it was not, or when that is unknown.
 pub(in crate::limiter) fn not_saturated(input: &LimiterInput<'_>, utilisations: &[Utilisation]) -> Option<String> {
-    let has_room = input.sees_server() && utilisations.iter().all(|used| used.share < USED);
+    let has_room = input.sees_server() && utilisations.iter().all(|used| used.share < PERHAPS_FULL);
     // A curve that still rises says so itself, whatever is in use.
     if !input.shape.flat.map_or(has_room, |flat| !flat) {
         return None;

@@ -66,3 +66,28 @@ fn a_large_pool_is_full_with_fewer_requests_waiting_than_half_of_its_workers() {
     assert_eq!(named_after(|evidence| full(evidence, 100.0)), "worker-pool-limited");
     assert!(!named_after(|evidence| full(evidence, 80.0)).contains("pool"), "they may be on the way");
 }
+
+/// Workers that are occupied for nine tenths of the time beside CPUs that are as busy: either may be what is short, and no
+/// sentence said so.
+#[test]
+fn where_no_resource_is_full_those_that_may_be_are_named_with_the_experiment() {
+    let with = |occupancy: f64, busy: f64| {
+        let mut evidence = run();
+        seen(&mut evidence).pools = vec![pool("php-fpm", 5.0, occupancy, 0.1, &[("sleep", occupancy - 0.1)])];
+        let machine = seen(&mut evidence).machine.as_mut().unwrap();
+        (machine.busy_mean, machine.cpu_busy_mean) = (busy, vec![busy; 4]);
+        server(&mut evidence).cpu_cores = 4.0 * busy;
+        server(&mut evidence).processes[0].cpu_cores = 4.0 * busy;
+        of(&evidence)
+    };
+    let both = with(0.88, 0.8);
+    assert_eq!(both.name, UNKNOWN, "{both:#?}");
+    let says = "; these two are possible: php-fpm workers (88 % in use) and server CPUs (80 % in use); an experiment with 10 \
+                php-fpm workers instead of 5 (pm.max_children) would tell";
+    assert!(both.says.ends_with(says), "{}", both.says);
+    let possible: Vec<_> = both.possible.iter().map(|possible| possible.name.as_str()).collect();
+    assert_eq!(possible, ["worker-pool-limited", "cpu-limited"]);
+    let one = with(0.88, 0.3);
+    assert!(one.says.contains("; possible is php-fpm workers (88 % in use); an experiment"), "{}", one.says);
+    assert!(with(0.5, 0.3).possible.is_empty());
+}

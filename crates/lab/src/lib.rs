@@ -12,6 +12,7 @@ pub mod calibrate;
 pub mod chaos;
 pub mod containers;
 pub mod decide;
+pub mod examined;
 pub mod first_verdict;
 pub mod hosts;
 pub mod injections;

@@ -3,7 +3,7 @@
 
 use clap::Parser;
 use lab::{
-    aa, attacks, calibrate, chaos, containers, first_verdict, injections, kubernetes, ladder, manners, noise,
+    aa, attacks, calibrate, chaos, containers, examined, first_verdict, injections, kubernetes, ladder, manners, noise,
     null_server, outputs, peers, sampler, servers, zoo,
 };
 use std::process::ExitCode;
@@ -33,6 +33,7 @@ enum Program {
     Aa(aa::Options),
     Hog(noise::hog::Options),
     Zoo(zoo::Options),
+    Examined(examined::Options),
 }
 
 fn main() -> ExitCode {
@@ -58,6 +59,7 @@ fn main() -> ExitCode {
         Program::Aa(options) => aa::run(options),
         Program::Hog(options) => noise::hog::run(options),
         Program::Zoo(options) => zoo::run(options),
+        Program::Examined(options) => examined::run(options),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -37,6 +37,8 @@ pub struct SetUp {
     pub server: &'static str,
     /// Names that are right, the best first.
     pub truth: &'static [&'static str],
+    /// Words of which the sentence has one: what the owner of the server has to be told.
+    pub says: &'static [&'static str],
     /// How that is known.
     pub known_by: &'static str,
     /// Bash that starts and measures it, in the words of the preludes. `SLOTS` in it is a limit that can be doubled.
@@ -173,6 +175,11 @@ impl Answer {
         self.limiter.as_ref().map_or("none", |limiter| &limiter.name)
     }
 
+    /// All that it says of it.
+    fn sentence(&self) -> &str {
+        self.limiter.as_ref().map_or("", |limiter| &limiter.says)
+    }
+
     /// How sure it is; none where it names no limit.
     fn confidence(&self) -> Option<Confidence> {
         self.limiter.as_ref().filter(|limiter| names_a_limit(limiter)).map(|limiter| limiter.confidence)
@@ -193,8 +200,10 @@ impl Answer {
 }
 
 impl Row {
+    /// True if the name and the sentence are right.
     fn is_right(&self) -> bool {
-        self.outcome.as_ref().is_ok_and(|answer| self.set_up.truth.contains(&answer.name()))
+        let has_words = |answer: &Answer| self.set_up.says.iter().any(|words| answer.sentence().contains(words));
+        self.outcome.as_ref().is_ok_and(|answer| self.set_up.truth.contains(&answer.name()) && has_words(answer))
     }
 
     fn is_wrong_for_sure(&self) -> bool {
@@ -210,12 +219,16 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn the_zoo_has_thirty_set_ups_each_with_a_name_of_its_own_and_a_truth() {
+    fn the_zoo_has_sixty_set_ups_each_with_a_name_of_its_own_and_a_truth() {
         let names: BTreeSet<_> = all().map(|set_up| set_up.name).collect();
         assert_eq!(names.len(), all().count());
-        assert!(names.len() >= 30, "{}", names.len());
+        assert!(names.len() >= 60, "{}", names.len());
         for set_up in all() {
-            assert!(!set_up.truth.is_empty() && !set_up.known_by.is_empty(), "{}", set_up.name);
+            assert!(
+                !set_up.truth.is_empty() && !set_up.says.is_empty() && !set_up.known_by.is_empty(),
+                "{}",
+                set_up.name
+            );
             assert!(!set_up.name.contains(|c: char| !c.is_ascii_lowercase() && !c.is_ascii_digit() && c != '-'));
         }
     }

@@ -8,6 +8,7 @@ pub(super) static ALL: &[SetUp] = &[
         needs: &["python3"],
         server: "a Python server that writes head and body apart, with Nagle's algorithm",
         truth: &["timer-limited"],
+        says: &["delayed acknowledgement"],
         known_by: "with TCP_NODELAY the same server takes a fraction of the 40 ms",
         script: "halves nagle; loads='--from 1 --to 8 --points 4' look /",
     },
@@ -16,6 +17,7 @@ pub(super) static ALL: &[SetUp] = &[
         needs: &["python3"],
         server: "a Python server that leaves its last segment corked",
         truth: &["timer-limited"],
+        says: &["TCP_CORK"],
         known_by: "TCP_CORK holds a segment back for 200 ms",
         script: "python <<'END'
 import socket, threading
@@ -34,14 +36,16 @@ END
         needs: &["nginx"],
         server: "nginx in a control group with 20 % of a CPU",
         truth: &["cpu-quota-limited"],
+        says: &["0.20 CPUs"],
         known_by: "`cpu.max` stops it for most of each period",
-        script: "quota 20; within nginx 'server { listen 127.0.0.1:8080; return 200 ok; }'; look /",
+        script: "quota $((SLOTS * 5)); within nginx 'server { listen 127.0.0.1:8080; return 200 ok; }'; look /",
     },
     SetUp {
         name: "tls-handshakes",
         needs: &["nginx", "openssl"],
         server: "nginx with TLS, a connection for each request, and no session to resume",
         truth: &["cpu-limited", "single-thread-limited"],
+        says: &["nginx uses"],
         known_by: "a handshake with RSA takes most of a millisecond of CPU",
         script: "openssl req -x509 -newkey rsa:2048 -nodes -keyout key -out cert -days 2 -subj /CN=zoo 2>>log
             nginx 'server { listen 127.0.0.1:8080 ssl; ssl_certificate cert; ssl_certificate_key key; ssl_session_cache off;
@@ -53,6 +57,7 @@ END
         needs: &["gunicorn"],
         server: "gunicorn with 4 workers that each wait 50 ms for an answer over UDP, as for a slow name server",
         truth: &["worker-pool-limited"],
+        says: &["waiting on 127.0.0.1:5300", "waiting on socket"],
         known_by: "4 workers of 50 ms are 80/s",
         script: "setpriv --pdeathsig KILL taskset -c 0 /usr/bin/python3 -c 'if True:
     import socket, threading
@@ -60,6 +65,6 @@ END
     while True:
         d, a = s.recvfrom(512); threading.Timer(0.05, s.sendto, (d, a)).start()' &
             wsgi '' 's = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(5); s.sendto(b\"q\", (\"127.0.0.1\", 5300)); s.recv(9); s.close()'
-            gunicorn -w 4; look / --no-keepalive",
+            gunicorn -w SLOTS; look / --no-keepalive",
     },
 ];

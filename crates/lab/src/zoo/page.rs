@@ -11,7 +11,8 @@ pub(super) const PATH: &str = "docs/zoo.md";
 const INTRODUCTION: &str = "\
 Servers from Debian's packages and language runtimes, each with one limit that is known because it was set. Each is measured
 by a sweep over 1 to 32 connections, the server on one core and the load generator on the other, in a network namespace. A
-name counts as right when it is the first or another one that is true of the set-up.
+name counts as right when it is the first or another one that is true of the set-up, and the sentence below it tells the
+owner what to look at: in words that were written down beside the truth.
 
 *predicted* and *measured* are the goodput that the limiter predicted of a change, and what the server did with that change.
 ";
@@ -84,19 +85,20 @@ pub(super) fn list(rows: &[Row]) -> String {
 mod tests {
     use super::super::{Answer, all, tests};
     use super::*;
+    use model::Limiter;
 
     #[test]
     fn a_table_has_right_answers_wrong_ones_and_those_that_were_not_measured() {
         let mut set_ups = all().filter(|set_up| set_up.truth[0] != "not-a-server-limit");
         let mut next = || set_ups.next().expect("there are thirty");
         let (a, b, c) = (next(), next(), next());
-        let said = |limiter: &str| Answer {
-            limiter: Some(tests::said(limiter, Confidence::Medium, 2_000.0)),
+        let said = |limiter: &str, says: &str| Answer {
+            limiter: Some(Limiter { says: says.to_owned(), ..tests::said(limiter, Confidence::Medium, 2_000.0) }),
             changed_per_s: Some(1_900.0),
         };
         let rows = [
-            Row { set_up: a, outcome: Ok(said(a.truth[0])) },
-            Row { set_up: b, outcome: Ok(said("made-up-limited")) },
+            Row { set_up: a, outcome: Ok(said(a.truth[0], a.says[0])) },
+            Row { set_up: b, outcome: Ok(said("made-up-limited", b.says[0])) },
             Row { set_up: c, outcome: Err("x\nnginx is not installed".to_owned()) },
         ];
         let table = table(&rows);

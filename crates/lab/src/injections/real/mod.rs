@@ -11,7 +11,7 @@ use crate::decide::{Watched, side_by_side, watch};
 use model::FindingState;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -186,21 +186,10 @@ impl Maker {
     }
 }
 
-/// Runs a script in a directory and a network namespace of its own, with short loads `longer` times as long.
+/// Runs a script of a [`Real`] that measures.
 fn run(program: &Path, script: &str, longer: u32) -> Result<Said, String> {
     let directory = tempfile::tempdir().map_err(|error| error.to_string())?;
-    let script = format!("{}\n{script}\n", include_str!("prelude.sh"));
-    let mut command = Command::new("timeout");
-    command.args(["--kill-after=5", LIMIT_S, "unshare", "--net"]);
-    if !rustix::process::geteuid().is_root() {
-        command.arg("--map-root-user");
-    }
-    command
-        .args(["bash", "-c", &script])
-        .env("PLIMSOLL", program)
-        .env("LONGER", longer.to_string())
-        .current_dir(directory.path());
-    let output = command.stdin(Stdio::null()).output().map_err(|error| format!("cannot start timeout: {error}"))?;
+    let output = apart(program, script, longer, directory.path())?;
     let stderr = String::from_utf8_lossy(&output.stderr).trim().to_owned();
     match output.status.code() {
         Some(0) => {
@@ -212,6 +201,35 @@ fn run(program: &Path, script: &str, longer: u32) -> Result<Said, String> {
         Some(IMPOSSIBLE) => Ok(Said::Impossible(stderr)),
         _ => Err(format!("{}: {stderr}", output.status)),
     }
+}
+
+/// What a script in these words prints.
+///
+/// # Errors
+/// What it has printed of its failure.
+pub fn scripted(program: &Path, script: &str) -> Result<String, String> {
+    let directory = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let output = apart(program, script, 1, directory.path())?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        false => Err(format!("{}: {}", output.status, String::from_utf8_lossy(&output.stderr).trim())),
+    }
+}
+
+/// Runs a script in a directory and a network namespace of its own, with short loads `longer` times as long.
+fn apart(program: &Path, script: &str, longer: u32, directory: &Path) -> Result<Output, String> {
+    let script = format!("{}\n{script}\n", include_str!("prelude.sh"));
+    let mut command = Command::new("timeout");
+    command.args(["--kill-after=5", LIMIT_S, "unshare", "--net"]);
+    if !rustix::process::geteuid().is_root() {
+        command.arg("--map-root-user");
+    }
+    command
+        .args(["bash", "-c", &script])
+        .env("PLIMSOLL", program)
+        .env("LONGER", longer.to_string())
+        .current_dir(directory);
+    command.stdin(Stdio::null()).output().map_err(|error| format!("cannot start timeout: {error}"))
 }
 
 fn judged(record: Value) -> Option<Said> {

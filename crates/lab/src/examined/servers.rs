@@ -237,4 +237,40 @@ END
             lacks: &["all validity checks passed"],
         },
     },
+    Case {
+        name: "proxy-of-itself",
+        what: "nginx with one worker that proxies to itself",
+        right: "its one worker is the limit, not slots of an upstream",
+        seen: Seen::Zoo("nginx-of-itself"),
+    },
+    Case {
+        name: "ports-of-a-proxy",
+        what: "a proxy without a local port for its upstream",
+        right: "the ports are named beside the 502",
+        seen: Seen::Test("ports_that_a_proxy_lacks_are_told_apart_from_the_clients"),
+    },
+    Case {
+        name: "upstream-connections",
+        what: "a proxy of Go that keeps two idle connections to its upstream",
+        right: "it opens a connection for nearly each request, and that is told",
+        seen: Seen::Test("a_connection_for_nearly_each_response_is_told"),
+    },
+    Case {
+        name: "libuv",
+        what: "Node that looks up names",
+        right: "the threads of libuv are among the places to look at",
+        seen: Seen::Test("places_to_look_at_are_those_that_this_load_has_shown"),
+    },
+    Case {
+        name: "hog-of-any-name",
+        what: "a hog beside the server that is called python3, node, php-fpm or nginx",
+        right: "its time is disturbed time, whatever it is called",
+        seen: Seen::Test("programs_that_use_the_cpus_are_strangers_whatever_they_are_called"),
+    },
+    Case {
+        name: "odd-trial",
+        what: "a sweep with one odd trial at 2 connections",
+        right: "it goes on to the load that was asked for",
+        seen: Seen::Test("one_low_load_among_others_and_a_fall_within_chance_are_no_overload"),
+    },
 ];

@@ -4,6 +4,7 @@ pub(crate) mod agents;
 pub(crate) mod backlog;
 pub(crate) mod bandwidth;
 pub(crate) mod environment;
+pub(crate) mod numbers;
 pub(crate) mod observers;
 pub(crate) mod partner;
 pub(crate) mod served_there;
@@ -38,6 +39,7 @@ use model::{
     NOT_OBSERVED, NS_PER_S, Numbering, Plan, Probe, Redacted, Sample, SessionEvent, SourceId, Stop, Warmup,
 };
 use observe::{Backends, TakenFingerprint};
+use numbers::{NUMBERS_A_LOAD, first_number};
 use observers::Observers;
 use partner::Partner;
 use server_host::ServerHost;
@@ -48,17 +50,9 @@ use std::cell::OnceCell;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use sut::Sut;
 use watch::{LOAD_ELSEWHERE, Watch, Watched};
-
-/// Numbers kept for the requests of one load, so that no two loads of a sweep send the same; the probe takes the last.
-pub(crate) const NUMBERS_A_LOAD: u64 = 1_000_000_000;
-
-/// Loads kept for each session on a server that others before it have asked: of one call of plimsoll, as in an experiment.
-const LOADS_A_SESSION: u64 = 1_000;
-/// Sessions on a server that was not started for them.
-static SESSIONS: AtomicU64 = AtomicU64::new(0);
 
 /// A shorter window was chosen because it is short, and is not prolonged.
 const PROLONG_FROM_NS: u64 = 3 * NS_PER_S;
@@ -517,12 +511,6 @@ fn without_server(lost: FleetError, recorder: &mut Recorder) -> CommandError {
 fn wants_server_cpus(settings: &Settings) -> bool {
     let load = settings.load_cpus().len();
     settings.server_cpus.is_empty() && load < environment::online_cpus()
-}
-
-/// Number of the first request of a session. A server of our own has seen none, and gets the same in each variant.
-fn first_number(sut: &Sut) -> u64 {
-    let session = if sut.spec().is_some() { 0 } else { SESSIONS.fetch_add(1, Ordering::Relaxed) };
-    session * LOADS_A_SESSION * NUMBERS_A_LOAD
 }
 
 /// Eight letters and digits made from a time.

@@ -38,8 +38,8 @@ use model::{
     ALL_ELSEWHERE, Address, Begun, Change, CheckState, DuetSet, Environment, Event, LimiterContext, Load, Measurement,
     NOT_OBSERVED, NS_PER_S, Numbering, Plan, Probe, Redacted, Sample, SessionEvent, SourceId, Stop, Warmup,
 };
-use observe::{Backends, TakenFingerprint};
 use numbers::{NUMBERS_A_LOAD, first_number};
+use observe::{Backends, TakenFingerprint};
 use observers::Observers;
 use partner::Partner;
 use server_host::ServerHost;
@@ -152,7 +152,7 @@ impl Session {
         sut.adapt(&mut settings)?;
         let started = clock::wall_clock();
         let token = token(&started);
-        let next_number = first_number(&sut);
+        let next_number = first_number(sut.spec().is_some());
         let probed = sut.probe(&mut settings, (&token, next_number), &stop, &progress);
         let (address, probe) = probed.map_err(|error| options.agents.with_loopback(error, &sut.url.host))?;
         if options.agents.are_for_load_alone() && !is_local(&address) {

@@ -1,6 +1,5 @@
 //! Numbers of requests, of which no two of a server are the same.
 
-use super::sut::Sut;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Numbers kept for the requests of one load, so that no two loads of a sweep send the same; the probe takes the last.
@@ -11,8 +10,8 @@ const LOADS_A_SESSION: u64 = 1_000;
 /// Sessions on a server that was not started for them.
 static SESSIONS: AtomicU64 = AtomicU64::new(0);
 
-/// Number of the first request of a session. A server of our own has seen none, and gets the same in each variant.
-pub(super) fn first_number(sut: &Sut) -> u64 {
-    let session = if sut.spec().is_some() { 0 } else { SESSIONS.fetch_add(1, Ordering::Relaxed) };
+/// Number of the first request of a session. A server `is_ours` has seen none, and gets the same in each variant.
+pub(super) fn first_number(is_ours: bool) -> u64 {
+    let session = if is_ours { 0 } else { SESSIONS.fetch_add(1, Ordering::Relaxed) };
     session * LOADS_A_SESSION * NUMBERS_A_LOAD
 }

@@ -3,8 +3,8 @@
 use crate::exit::CommandError;
 use crate::output::printer;
 use crate::output::progress::Progress;
-use crate::session::numbers::NUMBERS_A_LOAD;
 use crate::session::environment::usable_cpus;
+use crate::session::numbers::NUMBERS_A_LOAD;
 use crate::session::served_there::{ServePlace, ServedThere};
 use crate::session::serving;
 use crate::session::status::Source;

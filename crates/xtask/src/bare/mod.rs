@@ -80,7 +80,7 @@ pub(crate) struct Bare {
 pub(crate) fn prepare() -> Result<Bare> {
     packages::ensure(TOOLS)?;
     let mut shown: Vec<Shown> = [workspace::root(), workspace::target()].map(Shown::read_only).into();
-    shown.extend(rust::shown()?);
+    shown.extend(rust::shown(&workspace::target().join("bare").join("rustup"))?);
     let registry = workspace::target().join("bare").join("registry");
     snapshot::clear(&registry)?;
     fs::create_dir_all(&registry).context("making a folder for crates")?;

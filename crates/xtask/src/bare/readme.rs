@@ -58,7 +58,7 @@ fn shown(user: User, clone: &Path, folder: &Path) -> Result<Vec<Shown>> {
     }
     let writable = |source: &Path, at: PathBuf| Shown { source: source.to_owned(), at, is_writable: true };
     let own = [writable(clone, clone.to_owned()), writable(&registry, Path::new(user.home()).join(".cargo/registry"))];
-    Ok(own.into_iter().chain(rust::shown()?).collect())
+    Ok(own.into_iter().chain(rust::shown(&folder.join("rustup"))?).collect())
 }
 
 /// Runs a command that has to succeed, prints what it prints, and returns its last line.

@@ -15,12 +15,35 @@ pub(super) const PROGRAMS: &str = "/usr/local/rust/bin";
 /// Where it has what cargo downloads, to be read.
 pub(super) const CARGO_HOME: &str = "/usr/local/cargo";
 
-/// The toolchains and programs of rustup.
-pub(super) fn shown() -> Result<[Shown; 2]> {
+/// The toolchain of this project, and the programs of rustup. Its directory is made anew in `folder`, as a toolchain may be a link
+/// to one that is elsewhere, and that place is not there.
+pub(super) fn shown(folder: &Path) -> Result<[Shown; 3]> {
+    let (name, toolchain) = (toolchain_name()?, sysroot()?.canonicalize().context("finding the toolchain")?);
+    let inside = Path::new("toolchains").join(name);
+    std::fs::create_dir_all(folder.join(&inside)).context("making a directory for rustup")?;
+    let settings = "settings.toml";
+    std::fs::copy(home("RUSTUP_HOME", ".rustup")?.join(settings), folder.join(settings))
+        .context("copying the settings of rustup")?;
     Ok([
-        Shown { source: home("RUSTUP_HOME", ".rustup")?, at: RUSTUP.into(), is_writable: false },
+        Shown { source: folder.to_owned(), at: RUSTUP.into(), is_writable: false },
+        Shown { source: toolchain, at: Path::new(RUSTUP).join(inside), is_writable: false },
         Shown { source: cargo_home()?.join("bin"), at: PROGRAMS.into(), is_writable: false },
     ])
+}
+
+/// Name of the toolchain that this project asks for.
+fn toolchain_name() -> Result<String> {
+    let mut show = Command::new("rustup");
+    let printed = workspace::printed(show.args(["show", "active-toolchain"]).current_dir(workspace::root()))?;
+    let name = printed.split_whitespace().next().context("rustup has no active toolchain")?;
+    Ok(name.to_owned())
+}
+
+/// Where it is.
+fn sysroot() -> Result<PathBuf> {
+    let printed =
+        workspace::printed(Command::new("rustc").args(["--print", "sysroot"]).current_dir(workspace::root()))?;
+    Ok(PathBuf::from(printed))
 }
 
 /// Copies what cargo has downloaded, with all that Cargo.lock names, to where every user can read it: crates are unpacked with
@@ -46,11 +69,7 @@ fn home(variable: &str, folder: &str) -> Result<PathBuf> {
 
 /// What cargo tells a program that it runs: which one it is itself. That works without rustup's choice of a toolchain.
 pub(super) fn variables() -> Result<Vec<(&'static str, PathBuf)>> {
-    let rustup = home("RUSTUP_HOME", ".rustup")?;
-    let rustc = workspace::printed(Command::new("rustc").args(["--print", "sysroot"]).current_dir(workspace::root()))?;
-    let sysroot = Path::new(&rustc);
-    let inside = sysroot.strip_prefix(&rustup).with_context(|| format!("{rustc} is no toolchain of rustup"))?;
-    let programs = Path::new(RUSTUP).join(inside).join("bin");
+    let programs = Path::new(RUSTUP).join("toolchains").join(toolchain_name()?).join("bin");
     Ok(vec![
         ("CARGO", programs.join("cargo")),
         ("RUSTC", programs.join("rustc")),

@@ -20,7 +20,10 @@ pub(super) const CARGO_HOME: &str = "/usr/local/cargo";
 pub(super) fn shown(folder: &Path) -> Result<[Shown; 3]> {
     let (name, toolchain) = (toolchain_name()?, sysroot()?.canonicalize().context("finding the toolchain")?);
     let inside = Path::new("toolchains").join(name);
-    std::fs::create_dir_all(folder.join(&inside)).context("making a directory for rustup")?;
+    // Rustup makes the others itself where they are missing, and cannot there.
+    for directory in [inside.as_path(), Path::new("update-hashes"), Path::new("downloads"), Path::new("tmp")] {
+        std::fs::create_dir_all(folder.join(directory)).context("making a directory for rustup")?;
+    }
     let settings = "settings.toml";
     std::fs::copy(home("RUSTUP_HOME", ".rustup")?.join(settings), folder.join(settings))
         .context("copying the settings of rustup")?;

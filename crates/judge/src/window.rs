@@ -17,9 +17,9 @@ pub(crate) const TOO_SHORT: &str = "the window is shorter than 1 s";
 const OVER_TIME: [&str; 3] = ["NE-", "SV-", "EN-"];
 /// Rules of other families that do: shares of the time that load threads were busy, stopped or without a CPU, rates, and the
 /// limiter.
-const ALSO_OVER_TIME: [&str; 14] = [
-    "CL-01", "CL-05", "CL-08", "CL-09", "CL-10", "CL-11", "CL-16", "LD-01", "PH-02", "PH-03", "PH-06", "SA-05",
-    "ST-02", "ST-03",
+const ALSO_OVER_TIME: [&str; 15] = [
+    "CL-01", "CL-05", "CL-08", "CL-09", "CL-10", "CL-11", "CL-16", "LD-01", "LD-08", "PH-02", "PH-03", "PH-06",
+    "SA-05", "ST-02", "ST-03",
 ];
 /// Rules of these families that tell of what has happened or was set, however short the window.
 const OF_FACTS: [&str; 3] = ["SV-03", "EN-05", "EN-06"];

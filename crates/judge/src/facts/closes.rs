@@ -59,8 +59,9 @@ impl Closes {
                  --no-keepalive"
             ),
             Self::After(served) => format!(
-                "the server closes connections after {} responses on average, {announce}, or raise that number \
-                 (keepalive_requests, MaxKeepAliveRequests)",
+                "the server ends connections after {} responses on average without `Connection: close` (RFC 9112 section \
+                 9.6): where it has a limit of requests for each connection, let it announce that, or raise it \
+                 (keepalive_requests, MaxKeepAliveRequests); where it has none, its log may tell which requests it breaks off",
                 count(served)
             ),
         }

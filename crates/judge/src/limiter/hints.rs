@@ -20,6 +20,9 @@ const LIBUV_THREADS: f64 = 4.0;
 const RESTS: f64 = 0.5;
 const LIBUV: &str = "the threads of libuv (UV_THREADPOOL_SIZE, 4 by default, of which name lookups get half)";
 
+/// Programs whose setting is their number of workers and nothing else.
+const OF_WORKERS: [&str; 1] = ["php-fpm"];
+
 /// What to look at in a program that workers wait for, by the beginning of its name.
 const DEPENDENCIES: [(&str, &str); 8] = [
     (
@@ -64,7 +67,7 @@ pub(super) fn of_slots(input: &LimiterInput<'_>, slots: f64, waits_for: Option<&
     if !shown.is_empty() {
         return format!("look at {}", list(&shown));
     }
-    match settings(input).as_slice() {
+    match settings(input, slots).as_slice() {
         [] => "look for a connection limit, a pool of workers or database connections, a semaphore".to_owned(),
         known => format!("look whether one of these is set: {}", list(known)),
     }
@@ -146,10 +149,20 @@ fn uses_libuv(input: &LimiterInput<'_>, slots: f64) -> bool {
     runs_node && slots <= LIBUV_THREADS && threads().all(|thread| input.wanted(thread) < RESTS)
 }
 
-/// Settings of the programs that are known to be there.
-fn settings(input: &LimiterInput<'_>) -> Vec<String> {
+/// A pool that is seen to have so many times more workers admits more than the slots.
+const MORE: f64 = 1.5;
+
+/// Settings of the programs that are known to be there, and are not seen to admit more than `slots` at a time.
+fn settings(input: &LimiterInput<'_>, slots: f64) -> Vec<String> {
     let names: Vec<&str> = input.groups().flat_map(|(_, group)| &group.processes).map(|it| it.name.as_str()).collect();
-    let known = SETTINGS.iter().filter(|(program, _)| names.iter().any(|name| name.starts_with(program)));
+    let is_wider = |pool: &PoolObserved| pool.workers_mean >= MORE * slots;
+    let admits_more =
+        |program: &str| input.observed_pools().any(|pool| pool.program.starts_with(program) && is_wider(pool));
+    // What bounds its connections to another server is no number of workers.
+    let is_there = |program: &str| names.iter().any(|name| name.starts_with(program));
+    let is_of_workers = |program: &str| OF_WORKERS.contains(&program);
+    let known =
+        SETTINGS.iter().filter(|(program, _)| is_there(program) && !(is_of_workers(program) && admits_more(program)));
     let mut told: Vec<String> = known.map(|(_, setting)| (*setting).to_owned()).collect();
     told.dedup();
     told

@@ -26,6 +26,9 @@ const ALIKE: f64 = 0.5;
 /// Workers for each process from which on they are its threads.
 const THREADED: f64 = 1.5;
 
+/// Looks are a sample, and CPU time is counted in steps: shares that differ by less are the same.
+const COARSE: f64 = 0.1;
+
 /// Programs with a thread for each connection: how many there are is up to those who connect.
 const PER_CONNECTION: [&str; 2] = ["mariadbd", "mysqld"];
 
@@ -141,8 +144,8 @@ pub(super) fn is_program(name: &str, other: &str) -> bool {
 
 /// All pools; of what two sources tell, the states of the processes count, and the queue of the status page.
 pub(super) fn pools(input: &LimiterInput<'_>) -> Vec<Pool> {
-    let by_states = input.observed_pools().filter(|pool| serves(pool, input.clean_per_s)).filter_map(of_states);
-    let mut pools: Vec<Pool> = by_states.collect();
+    let by_states = input.observed_pools().filter(|pool| serves(pool, input.clean_per_s));
+    let mut pools: Vec<Pool> = by_states.filter_map(|pool| of_states(pool, input)).collect();
     for told in input.evidence.status.iter().filter_map(of_status) {
         match pools.iter_mut().find(|pool| pool.program.starts_with(&told.program)) {
             Some(pool) => pool.queue_min = told.queue_min,
@@ -164,16 +167,27 @@ fn serves(observed: &PoolObserved, per_s: f64) -> bool {
     wakes || observed.running + observed.runnable.unwrap_or(0.0) >= RUNS
 }
 
-fn of_states(observed: &PoolObserved) -> Option<Pool> {
+fn of_states(observed: &PoolObserved, input: &LimiterInput<'_>) -> Option<Pool> {
+    let runnable = observed.runnable.or_else(|| beyond_cpu_time(observed, input));
     (observed.samples > 0 && observed.workers_mean > 0.0).then(|| Pool {
         program: observed.program.clone(),
         workers: observed.workers_mean,
         occupancy: observed.occupancy,
         running: Some(observed.running + observed.runnable.unwrap_or(0.0)),
-        runnable: observed.runnable,
+        runnable,
         blocked: observed.blocked.clone(),
         queue_min: None,
     })
+}
+
+/// Share of the time in which workers wait for a CPU, of those whose scheduler this user cannot look at: a process that could run
+/// looks like one that runs, and all of them together ran for no longer than their CPU time. None where that explains them.
+fn beyond_cpu_time(observed: &PoolObserved, input: &LimiterInput<'_>) -> Option<f64> {
+    let all = input.groups().flat_map(|(_, group)| &group.processes);
+    let cores: Vec<f64> =
+        all.filter(|process| process.name == observed.program).map(|process| process.cpu_cores).collect();
+    let ran = cores.iter().sum::<f64>() / observed.workers_mean;
+    (!cores.is_empty() && observed.running > COARSE + ran).then(|| observed.running - ran)
 }
 
 /// A pool as its status page has it: names of the figures of those that have one.

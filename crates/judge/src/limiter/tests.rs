@@ -230,6 +230,29 @@ fn busy_cpus_with_requests_waiting_are_the_limit_and_split() {
     assert_eq!(limiter_of_run(&evidence, &judge_run(&evidence), &context).name, "cpu-limited");
 }
 
+/// gunicorn with 8 threads on one CPU, and Go with GOMAXPROCS=1: "2 CPUs instead of 1: 2,385/s", with high confidence, and the
+/// second CPU was worth nothing.
+#[test]
+fn what_threads_of_one_process_could_do_on_more_cpus_is_not_predicted_from_one() {
+    let with = |threads: Vec<ServerThreadObserved>, processes: u32| {
+        let mut evidence = run();
+        evidence.plan.cpus = vec![1];
+        seen(&mut evidence).machine.as_mut().unwrap().cpu_busy_mean = vec![0.98, 0.4, 0.4, 0.4];
+        server(&mut evidence).cpu_cores = 0.95;
+        (server(&mut evidence).processes[0].cpu_cores, server(&mut evidence).processes[0].count) = (0.95, processes);
+        server(&mut evidence).threads = threads;
+        let context = LimiterContext { server_cpus: vec![0], ..context() };
+        limiter_of_run(&evidence, &judge_run(&evidence), &context)
+    };
+    let several = || (1..=4).map(|tid| thread("app", tid, 0.24)).collect::<Vec<_>>();
+    let threaded = with(several(), 1);
+    assert_eq!((threaded.name.as_str(), &threaded.prediction, &threaded.next), ("cpu-limited", &None, &None));
+    assert!(threaded.says.ends_with("could use more CPUs cannot be seen on one"), "{}", threaded.says);
+    assert!(with(several(), 4).prediction.is_some(), "processes need no lock of each other");
+    let one = with(vec![thread("app", 1, 0.94)], 1);
+    assert!(one.next.is_some() && !one.says.contains("cannot be seen"), "its one thread is next: {one:#?}");
+}
+
 #[test]
 fn one_busy_thread_is_an_event_loop_and_several_are_a_pool() {
     let with = |threads: Vec<ServerThreadObserved>| {

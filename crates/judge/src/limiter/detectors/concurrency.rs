@@ -32,6 +32,7 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
     let place = in_front
         .as_ref()
         .map_or_else(String::new, |(pool, on)| format!(", behind {}, whose workers wait for {on}", pool.program));
+    let most = if slots > 1.5 { "at most " } else { "" };
     let hints = hints::of_slots(input, slots, in_front.as_ref().map(|(_, on)| on.as_str()));
     // With enough slots its workers wait for no more than the time that a slot takes.
     let relief = in_front.map_or(Relief::Nothing, |(_, on)| Relief::of_server(&[&on], Some(slot_ns)));
@@ -39,7 +40,7 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
         name: NAME,
         resource: "requests at a time".to_owned(),
         says: format!(
-            "the curve is that of {} of {} each, and {busy}: something admits {slots:.0} at a time{place}; {hints}",
+            "the curve is that of {} of {} each, and {busy}: something admits {most}{slots:.0} at a time{place}; {hints}",
             plural(slots as u64, "slot"),
             time(slot_ns),
         ),

@@ -21,6 +21,10 @@ const STOLEN: f64 = 0.98;
 const AFFINITY: &str = "CPU affinity (taskset, cpuset)";
 /// From this share of the CPUs on programs that may work for the server are named.
 const UNDECIDED_MIN: f64 = 0.02;
+/// This share of the CPU time is most of it.
+const MOST: f64 = 0.7;
+/// Behind a sentence on one CPU that a process of several threads fills.
+const UNSEEN: &str = "; whether the threads of this one process could use more CPUs cannot be seen on one";
 /// Processes named.
 const NAMED_MAX: usize = 3;
 /// Fewer CPUs than this are not worth naming.
@@ -53,6 +57,9 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
     );
     let change = Change::twice("CPUs", cpus, None);
     let change = Change { setting: is_confined.then(|| AFFINITY.to_owned()), ..change };
+    // On one CPU threads of a process run one at a time, whether or not an interpreter or a setting lets more of them run.
+    let is_unseen = cpus < 1.5 && is_of_one_process(input);
+    let says = says + if is_unseen { UNSEEN } else { "" };
     Detection::hit(Signal {
         name: "cpu-limited",
         resource: CPUS.to_owned(),
@@ -71,11 +78,23 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
             ("pressure_share", input.share_of_time("pressure/cpu", "some_ns").unwrap_or(0.0)),
             ("in_flight", input.evidence.outstanding.mean),
         ]),
-        change: Some(change),
+        change: Some(change).filter(|_| !is_unseen),
+        hides_next: is_unseen,
         relief: Relief::Cpu,
         is_inferred: used - undecided < OWN,
         ..Signal::default()
     })
+}
+
+/// True if most of the work is done by several threads of one process: none of them alone would fill a CPU.
+fn is_of_one_process(input: &LimiterInput<'_>) -> bool {
+    let all = || input.groups().flat_map(|(_, group)| &group.processes);
+    let cores: f64 = all().map(|process| process.cpu_cores).sum();
+    let first = all().max_by(|a, b| a.cpu_cores.total_cmp(&b.cpu_cores));
+    let Some(first) = first.filter(|first| first.count == 1 && first.cpu_cores >= MOST * cores) else { return false };
+    let threads = input.groups().flat_map(|(_, group)| &group.threads);
+    let busiest = threads.map(|thread| input.ran(thread)).fold(0.0, f64::max);
+    busiest < MOST * first.cpu_cores
 }
 
 /// True if something waits for the CPUs: by the kernel's pressure, by its scheduler, or by requests that no CPU

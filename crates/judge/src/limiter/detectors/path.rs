@@ -65,7 +65,7 @@ fn at_work(pool: &PoolObserved) -> f64 {
 }
 
 /// Shortest response before the load; none without a probe.
-fn alone_ns(evidence: &Evidence) -> Option<f64> {
+pub(super) fn alone_ns(evidence: &Evidence) -> Option<f64> {
     let fetches = evidence.probe.iter().flat_map(|probe| &probe.fetches);
     fetches.map(|fetch| fetch.response_ns as f64).filter(|ns| *ns > 0.0).min_by(f64::total_cmp)
 }

@@ -1,9 +1,9 @@
 //! A rate that the server admits whatever the load: the same goodput at each load from the first on, with nothing busy.
 
-use super::{Change, Detection, Signal, figures};
+use super::{Change, Detection, Signal, figures, path};
 use crate::limiter::input::LimiterInput;
 use crate::limiter::pools::pools;
-use model::human::{percent, rate};
+use model::human::{percent, rate, time};
 
 /// Goodput of all loads differs by no more than this: work that takes time has a rate that changes a little with the load.
 const SPREAD: f64 = 0.01;
@@ -13,21 +13,35 @@ const OCCUPIED: f64 = 0.5;
 /// People set rates that are round: 1, 1.5, 2, 2.5, 3 to 9, times a power of ten. A rate is one within this share.
 const ROUND: [f64; 12] = [1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0];
 const OFF: f64 = 0.005;
+/// A server that has answered alone in less than this share of the time between two responses has not worked for all of that time.
+const WORKS: f64 = 0.5;
 
 pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
     let (Some(constant), Some(cpus)) = (input.shape.constant, input.server_cpus()) else {
         return Detection::Unchecked("a sweep of at least 4 loads is needed, and the CPUs of the server");
     };
     let is_busy = cpus.used >= CPUS_BUSY || pools(input).iter().any(|pool| pool.occupancy >= OCCUPIED);
-    let Some(set) = round(constant.rate_per_s).filter(|_| constant.spread <= SPREAD && !is_busy) else {
+    if constant.spread > SPREAD || is_busy {
+        return Detection::Clear;
+    }
+    let between_ns = 1e9 / constant.rate_per_s;
+    let alone_ns = path::alone_ns(input.evidence).filter(|alone_ns| *alone_ns < WORKS * between_ns);
+    let Some(set) = round(constant.rate_per_s).or(alone_ns.map(|_| constant.rate_per_s)) else {
         return Detection::Clear;
     };
+    let alone = alone_ns.map_or_else(String::new, |alone_ns| {
+        format!(
+            ", and it has answered within {} before the load, in less than the {} between two of them",
+            time(alone_ns),
+            time(between_ns)
+        )
+    });
     Detection::hit(Signal {
         name: "rate-limited (inferred)",
         resource: "rate of requests".to_owned(),
         says: format!(
             "goodput is {} at each load from the first on, within {}, while the load uses {} of the CPUs and no worker is \
-             occupied: something admits a constant rate (nginx: limit_req; HAProxy: stick tables; a quota of an API)",
+             occupied{alone}: something admits a constant rate (nginx: limit_req; HAProxy: stick tables; a quota of an API)",
             rate(constant.rate_per_s),
             percent(constant.spread),
             percent(cpus.used)

@@ -42,6 +42,24 @@ fn a_full_pool_holds_what_it_gave_in_undisturbed_time() {
     assert_eq!((workers.share, workers.ceiling_per_s), (1.0, Some(clean_per_s)));
 }
 
+/// A user without root who observes php-fpm of another one: four workers that share a CPU were "100 % of it running", and eight of
+/// them were to do twice as much.
+#[test]
+fn workers_that_look_as_if_they_run_have_run_no_longer_than_their_cpu_time() {
+    let with = |cores: f64, runnable: Option<f64>| {
+        let mut evidence = run();
+        server(&mut evidence).cpu_cores = cores;
+        let process = &mut server(&mut evidence).processes[0];
+        (process.name, process.cpu_cores, process.count) = ("php-fpm".to_owned(), cores, 4);
+        let observed = PoolObserved { runnable, ..pool("php-fpm", 4.0, 1.0, 1.0, &[]) };
+        seen(&mut evidence).pools = vec![observed];
+        of(&evidence)
+    };
+    assert_ne!(with(0.99, None).name, "worker-pool-limited");
+    assert_eq!(with(3.3, None).name, "worker-pool-limited", "each has a CPU");
+    assert_eq!(with(0.99, Some(0.0)).name, "worker-pool-limited", "its scheduler says that none of them waits");
+}
+
 #[test]
 fn a_pool_with_workers_to_spare_or_nobody_waiting_is_no_limit() {
     let full = |evidence: &mut Evidence, occupancy: f64| {

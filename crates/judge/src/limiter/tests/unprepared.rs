@@ -532,7 +532,7 @@ fn a_slow_backend_of_two_is_no_pool() {
 /// nginx with limit_req of 100/s and a long queue looks like one slot of 10 ms.
 #[test]
 fn a_goodput_that_is_the_same_round_number_at_each_load_is_a_rate() {
-    let with = |per_s: fn(f64) -> f64, pools: &[PoolObserved]| {
+    let probed = |per_s: fn(f64) -> f64, pools: &[PoolObserved], alone_ns: u64| {
         let mut sweep = clean_sweep(&[1.0, 2.0, 4.0, 8.0, 16.0].map(|load| (load, per_s(load))));
         for point in &mut sweep.points {
             point.evidence = Evidence { latency: point.evidence.latency.clone(), ..run() };
@@ -540,15 +540,26 @@ fn a_goodput_that_is_the_same_round_number_at_each_load_is_a_rate() {
             point.evidence.outstanding.mean = point.load;
             point.evidence.latency.response.mean_ns = point.load / point.goodput_per_s * 1e9;
             seen(&mut point.evidence).pools = pools.to_vec();
+            let fetches = &mut point.evidence.probe.as_mut().unwrap().fetches;
+            fetches.iter_mut().for_each(|fetch| fetch.response_ns = alone_ns);
         }
         limiter_of_sweep(&sweep, &LimiterContext::default()).unwrap()
     };
+    let with = |per_s, pools: &[PoolObserved]| probed(per_s, pools, 10_000_000);
     let limiter = with(|load| 100.0 + 0.02 * load, &[]);
     assert_eq!(limiter.name, "rate-limited (inferred)", "{limiter:#?}");
     assert_eq!(limiter.prediction.unwrap().change, "a rate of 200/s instead of 100/s");
     assert!(limiter.confidence <= Confidence::Medium);
     assert_ne!(with(|load| 97.7 + 0.02 * load, &[]).name, "rate-limited (inferred)", "nobody sets such a rate");
     assert_ne!(with(|load| 100.0 + 0.2 * load, &[]).name, "rate-limited (inferred)", "it changes with the load");
+    // nginx with limit_req of 370/s, which answers the first request in half a millisecond: "something admits 1 at a time".
+    let limiter = probed(|load| 370.0 + 0.02 * load, &[], 500_000);
+    assert_eq!(limiter.name, "rate-limited (inferred)", "{limiter:#?}");
+    assert!(
+        limiter.says.contains("answered within 500 µs before the load, in less than the 2.70 ms"),
+        "{}",
+        limiter.says
+    );
     let occupied = [pool("app", 1.0, 0.9, 0.1, &[("sleep", 0.8)])];
     assert_ne!(with(|_| 100.0, &occupied).name, "rate-limited (inferred)", "its worker is what takes the time");
 }

@@ -5,7 +5,7 @@ use crate::facts::kernel::{ELSEWHERE, is_server_seen};
 use crate::text::{list, observable, program};
 use crate::{Check, Outcome, Rule};
 use model::human::percent;
-use model::{Basis, Cause, Evidence, FindingState, OTHER_VARIANT, OtherObserved, OthersObserved};
+use model::{Basis, Cause, Evidence, FindingState, MachineObserved, OTHER_VARIANT, OtherObserved, OthersObserved};
 
 const WARNING_SHARE: f64 = 0.02;
 const BOUND_SHARE: f64 = 0.10;
@@ -26,8 +26,8 @@ pub(crate) const RULE: Rule = Rule {
     title: "background load",
     detects: "other processes that used the server's CPUs during the window",
     threshold: "neither server, companion, load generator nor connected to the server: 100 ms slices in which they use \
-                >= 30 ms, or keep a thread of the server waiting for >= 10 ms, are set aside; remaining use > 2 % of all \
-                CPUs: warning; > 10 %, with CPUs > 80 % busy, or waits > 5 %: bound; > 75 %: invalid (plimsoll \
+                >= 30 ms, or keep a thread of the server waiting for >= 10 ms, are set aside; remaining use > 2 % of the \
+                CPUs that the server may use: warning; > 10 %, with CPUs > 80 % busy, or waits > 5 %: bound; > 75 %: invalid (plimsoll \
                 defaults); note if less, or if CPUs are not the bottleneck; bound if > 2 % are used by processes of which \
                 this user cannot see whether they work for the server; kernel threads count from 2 % each",
     data: "CPU time of all processes of the server's machine",
@@ -43,37 +43,65 @@ fn check(evidence: &Evidence) -> Outcome {
     else {
         return Outcome::Unchecked("other processes of this machine not monitored");
     };
-    let cpus = f64::from(machine.cpus.max(1));
-    let found = of_foreign(evidence, others, cpus);
+    let place = Place::of(evidence, machine);
+    let found = of_foreign(evidence, others, &place);
     match &found {
         Outcome::Fired(finding) if finding.state >= FindingState::Bound => found,
-        _ => of_undecided(evidence, &others.undecided, cpus).unwrap_or(found),
+        _ => of_undecided(evidence, others, place.all).unwrap_or(found),
+    }
+}
+
+/// The CPUs that the server may use, beside all of the machine.
+struct Place {
+    /// CPUs of the machine.
+    all: f64,
+    /// Those that the server may use.
+    servers: f64,
+    /// Busy share of them.
+    busy: f64,
+    /// Mean number of them that others can have had; none where the server may use all of the machine.
+    had_by_others: Option<f64>,
+}
+
+impl Place {
+    fn of(evidence: &Evidence, machine: &MachineObserved) -> Self {
+        let all = f64::from(machine.cpus.max(1));
+        let whole = Self { all, servers: all, busy: machine.busy_mean, had_by_others: None };
+        let Some(seen) = evidence.observed.as_ref() else { return whole };
+        let allowed = seen.allowed_cpus();
+        let busy: Option<f64> = allowed.iter().map(|cpu| machine.busy_of(*cpu)).sum();
+        let is_confined = !allowed.is_empty() && allowed.len() < machine.cpus as usize;
+        let Some((busy, own)) = busy.zip(seen.server_cpu_cores()).filter(|_| is_confined) else { return whole };
+        // Interrupts and the hypervisor are no programs.
+        let none: f64 =
+            allowed.iter().filter_map(|cpu| machine.shares_of(*cpu)).map(|shares| shares.softirq + shares.steal).sum();
+        let servers = allowed.len() as f64;
+        Self { all, servers, busy: busy / servers, had_by_others: Some((busy - own - none).max(0.0)) }
+    }
+
+    /// "the CPUs", or which of them.
+    const fn words(&self) -> &'static str {
+        if self.had_by_others.is_some() { "the server's CPUs" } else { "the CPUs" }
     }
 }
 
 /// What programs did that have nothing to do with the server.
-fn of_foreign(evidence: &Evidence, others: &OthersObserved, cpus: f64) -> Outcome {
-    let share_of = |other: &OtherObserved| other.cpu_cores / cpus;
-    // What is measured at the same time has CPUs of its own.
-    let is_noise = |other: &&OtherObserved| {
-        begins(&[OWN_WORK, OTHER_VARIANT], &other.name)
-            || (begins(&KERNEL, &other.name) && share_of(other) <= WARNING_SHARE)
-    };
-    let (noise, foreign): (Vec<_>, Vec<_>) = others.processes.iter().partition(is_noise);
+fn of_foreign(evidence: &Evidence, others: &OthersObserved, place: &Place) -> Outcome {
+    let (noise, foreign): (Vec<_>, Vec<_>) = others.processes.iter().partition(|other| is_noise(other, place.all));
     // Those that are too small to be named are in the total.
-    let background = others.cpu_cores / cpus - noise.iter().map(|other| share_of(other)).sum::<f64>();
-    let background = on_servers(evidence).map_or(background, |cores| background.min(cores / cpus));
-    let left = left(evidence, background, cpus);
+    let cores = others.cpu_cores - noise.iter().map(|other| other.cpu_cores).sum::<f64>();
+    let background = place.had_by_others.map_or(cores, |had| had.min(cores)) / place.servers;
+    let left = left(evidence, background, place.servers);
     let waited = disturbed::left(evidence, &[Cause::ServerWait]).unwrap_or(0.0);
-    let mut facts = format!("other processes used {} of the CPUs ({})", percent(background), named(&foreign, cpus));
+    let (which, named) = (place.words(), named(&foreign, place.servers));
+    let mut facts = format!("other processes used {} of {which} ({named})", percent(background));
     if waited > WARNING_SHARE {
         facts +=
             &format!(", and a thread of the server waited for a CPU meanwhile for {} of the time", percent(waited));
     }
     let remedy = remedy(&foreign);
     // Where CPUs are idle the server found a free one whenever it wanted one.
-    let busy = evidence.observed.as_ref().and_then(|seen| seen.machine.as_ref()).map_or(0.0, |seen| seen.busy_mean);
-    let bound_share = if busy > BUSY_SHARE { BOUND_SHARE } else { 1.0 };
+    let bound_share = if place.busy > BUSY_SHARE { BOUND_SHARE } else { 1.0 };
     let taken = Taken::new(RULE.id, CAUSES, left, facts, &remedy);
     if waited > taken.bound_share {
         return Taken { share: waited.max(left), ..taken }.outcome(evidence);
@@ -92,13 +120,15 @@ fn remedy(foreign: &[&OtherObserved]) -> String {
 }
 
 /// What programs did of which it cannot be seen whether they work for the server; none where they did next to nothing.
-fn of_undecided(evidence: &Evidence, undecided: &[OtherObserved], cpus: f64) -> Option<Outcome> {
+fn of_undecided(evidence: &Evidence, others: &OthersObserved, cpus: f64) -> Option<Outcome> {
+    let undecided = &others.undecided;
     let share = undecided.iter().map(|other| other.cpu_cores / cpus).sum::<f64>();
     let first = undecided.first().filter(|_| share > WARNING_SHARE)?;
     let names = named(&undecided.iter().collect::<Vec<_>>(), cpus);
     let facts = format!(
         "{names} of the CPUs: this user cannot see whether these programs work for the server; if they do not, they have \
-         taken CPU time from it"
+         taken CPU time from it{}",
+        certain(others, cpus)
     );
     let remedy = format!(
         "run plimsoll as root; or, if {} works for the server, monitor it: --observe {}",
@@ -110,15 +140,20 @@ fn of_undecided(evidence: &Evidence, undecided: &[OtherObserved], cpus: f64) -> 
     Some(Taken { warning_share: WARNING_SHARE, bound_share: WARNING_SHARE, ..taken }.outcome(evidence))
 }
 
-/// CPUs that others can have had of those that the server may use; none where these are all, or not known.
-fn on_servers(evidence: &Evidence) -> Option<f64> {
-    let seen = evidence.observed.as_ref()?;
-    let (machine, allowed) = (seen.machine.as_ref()?, seen.allowed_cpus());
-    if allowed.is_empty() || allowed.len() >= machine.cpus as usize {
-        return None;
+/// Those beside the undecided ones that do not work for the server, from a share on that is told.
+fn certain(others: &OthersObserved, cpus: f64) -> String {
+    let is_told = |other: &&OtherObserved| !is_noise(other, cpus) && other.cpu_cores / cpus > WARNING_SHARE;
+    let certain: Vec<_> = others.processes.iter().filter(is_told).collect();
+    if certain.is_empty() {
+        return String::new();
     }
-    let busy: Option<f64> = allowed.iter().map(|cpu| machine.busy_of(*cpu)).sum();
-    Some((busy? - seen.server_cpu_cores()?).max(0.0))
+    format!("; {} of the CPUs went to programs that do not work for it", named(&certain, cpus))
+}
+
+/// True for what is measured at the same time, which has CPUs of its own, and for what the kernel does on every machine.
+fn is_noise(other: &OtherObserved, cpus: f64) -> bool {
+    begins(&[OWN_WORK, OTHER_VARIANT], &other.name)
+        || (begins(&KERNEL, &other.name) && other.cpu_cores / cpus <= WARNING_SHARE)
 }
 
 /// Share of the CPUs that others used, of `background` in all, without what is set aside. It is a share of the whole window:
@@ -146,7 +181,7 @@ fn named(processes: &[&OtherObserved], cpus: f64) -> String {
 mod tests {
     use super::*;
     use crate::testing::{clean_run, finding, state};
-    use model::{Disturbance, NS_PER_S, OthersObserved, Stretch};
+    use model::{CpuShares, Disturbance, NS_PER_S, OthersObserved, Stretch};
 
     /// On 2 CPUs.
     fn with(others: &[(&str, f64)], busy_mean: f64) -> Evidence {
@@ -186,6 +221,28 @@ mod tests {
         assert_eq!(check(&evidence), Outcome::Pass);
         server_uses(&mut evidence, 1.0);
         assert_ne!(check(&evidence), Outcome::Pass, "something has half of them");
+    }
+
+    /// A program that takes a fifth of the only CPU that the server may use was 8 % "of the CPUs", VALID, and the goodput was 15 % too
+    /// low.
+    #[test]
+    fn shares_are_of_the_cpus_that_the_server_may_use() {
+        let mut evidence = with(&[("php-fpm", 0.2)], 0.6);
+        let observed = evidence.observed.as_mut().expect("seen");
+        let machine = observed.machine.as_mut().expect("seen");
+        (machine.cpu_busy_mean, machine.cpu_shares) = (vec![1.0, 0.2], vec![CpuShares::default(); 2]);
+        let server = observed.server.as_mut().expect("seen");
+        (server.cpus, server.cpu_cores) = (vec![0], 0.8);
+        let found = finding(check(&evidence));
+        assert_eq!(found.state, FindingState::Bound, "{}", found.message);
+        assert!(
+            found.message.starts_with("other processes used 20 % of the server's CPUs (php-fpm 20 %)"),
+            "{found:?}"
+        );
+        // Interrupts of the load are no program.
+        let machine = evidence.observed.as_mut().and_then(|seen| seen.machine.as_mut()).expect("seen");
+        machine.cpu_shares[0].softirq = 0.19;
+        assert_eq!(check(&evidence), Outcome::Pass);
     }
 
     fn server_uses(evidence: &mut Evidence, cores: f64) {
@@ -235,6 +292,13 @@ mod tests {
         undecided(&mut evidence, 0.5);
         let found = finding(check(&evidence));
         assert_eq!(found.state, FindingState::Bound);
+        assert!(!found.message.contains("do not work for it"), "cron uses next to nothing: {}", found.message);
+        // A program of this user's own was left out beside those of others.
+        let others = evidence.observed.as_mut().and_then(|seen| seen.others.as_mut()).expect("seen");
+        others.processes = vec![OtherObserved { name: "python3".to_owned(), cpu_cores: 0.12 }];
+        let found = finding(check(&evidence));
+        let words = "; python3 6.0 % of the CPUs went to programs that do not work for it";
+        assert!(found.message.contains(words), "{}", found.message);
         undecided(&mut evidence, 1.9);
         assert_eq!(state(&check(&evidence)), Some(FindingState::Bound), "it may be most of the server");
         assert!(found.message.starts_with("mariadbd 25 % of the CPUs: this user cannot see"), "{}", found.message);

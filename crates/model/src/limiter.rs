@@ -30,7 +30,7 @@ pub struct Limiter {
     pub unchecked: Vec<String>,
     /// Where none is named: the limits that are possible, the nearest first and two at most, each as if it were the one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub possible: Vec<Limiter>,
+    pub possible: Vec<Self>,
     /// Load of the point that was looked at: connections, or requests per second; null for a run by itself.
     #[serde(default)]
     pub load: Option<f64>,

@@ -187,7 +187,7 @@ fn beyond_cpu_time(observed: &PoolObserved, input: &LimiterInput<'_>) -> Option<
     let cores: Vec<f64> =
         all.filter(|process| process.name == observed.program).map(|process| process.cpu_cores).collect();
     let ran = cores.iter().sum::<f64>() / observed.workers_mean;
-    (!cores.is_empty() && observed.running > COARSE + ran).then(|| observed.running - ran)
+    (!cores.is_empty() && observed.running > COARSE + ran).then_some(observed.running - ran)
 }
 
 /// A pool as its status page has it: names of the figures of those that have one.

@@ -154,6 +154,7 @@ fn limiter() -> Limiter {
         unchecked: vec!["disk: disks not monitored".to_owned()],
         load: Some(1024.0),
         confirmation: Some(Confirmation {
+            resource: String::new(),
             setting: "children".to_owned(),
             from: 4,
             to: 8,
@@ -168,6 +169,7 @@ fn limiter() -> Limiter {
             blocks: Vec::new(),
             says: "children 4 -> 8: 8,000/s predicted, 7,880/s measured: confirmed".to_owned(),
         }),
+        possible: Vec::new(),
         confirmation_unavailable: None,
     }
 }

@@ -26,7 +26,7 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
     }
     let between_ns = 1e9 / constant.rate_per_s;
     let alone_ns = path::alone_ns(input.evidence).filter(|alone_ns| *alone_ns < WORKS * between_ns);
-    let Some(set) = round(constant.rate_per_s).or(alone_ns.map(|_| constant.rate_per_s)) else {
+    let Some(set) = round(constant.rate_per_s).or_else(|| alone_ns.map(|_| constant.rate_per_s)) else {
         return Detection::Clear;
     };
     let alone = alone_ns.map_or_else(String::new, |alone_ns| {

@@ -117,7 +117,11 @@ mod tests {
     fn the_model_is_the_one_that_the_machine_shows() {
         let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap();
         let seen = cpu(&Files::default()).unwrap();
-        assert_eq!(seen["cpus"], cpuinfo.lines().filter(|line| line.starts_with("processor")).count().to_string());
         assert!(cpuinfo.contains(&seen["model"]), "{seen:?}");
+        // A sandbox may have no /sys, which has the number.
+        let Some(cpus) = seen.get("cpus") else {
+            return assert!(!std::path::Path::new("/sys/devices/system/cpu").exists());
+        };
+        assert_eq!(*cpus, cpuinfo.lines().filter(|line| line.starts_with("processor")).count().to_string());
     }
 }

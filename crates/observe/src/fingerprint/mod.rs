@@ -110,7 +110,9 @@ mod tests {
     #[test]
     fn loopback_is_reached_through_itself() {
         let (interface, mtu) = link_to([127, 0, 0, 1].into()).expect("a route");
-        assert!(interface == "lo" && mtu.is_some_and(|mtu| mtu >= 1500), "{interface} {mtu:?}");
+        // A sandbox may have no /sys.
+        let is_told = mtu.map_or_else(|| !std::path::Path::new("/sys/class/net").exists(), |mtu| mtu >= 1500);
+        assert!(interface == "lo" && is_told, "{interface} {mtu:?}");
     }
 
     #[test]

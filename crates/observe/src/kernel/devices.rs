@@ -37,8 +37,13 @@ pub(super) fn disks(files: &Files) -> Result<BTreeMap<String, Figured>, Missing>
     let file = "/proc/diskstats";
     let text = files.text(file)?;
     let all = DiskStats::from_read(text.as_bytes()).map_err(|_| Missing::Malformed(file.into()))?;
+    // Without it disks and their partitions are all alike.
+    let folder = "/sys/block";
+    if !files.exists(folder) {
+        return Err(Missing::NoFile(folder.into()));
+    }
     let used = all.0.into_iter().filter(|disk| disk.reads + disk.writes > 0);
-    let whole = used.filter(|disk| files.exists(&format!("/sys/block/{}", disk.name.replace('/', "!"))));
+    let whole = used.filter(|disk| files.exists(&format!("{folder}/{}", disk.name.replace('/', "!"))));
     let figured = whole.map(|disk| {
         let counters = Figured::counters([
             ("reads", disk.reads),

@@ -8,6 +8,8 @@ use model::human::percent;
 use model::{Basis, Cause, Evidence, FindingState, MachineObserved, OTHER_VARIANT, OtherObserved, OthersObserved};
 
 const WARNING_SHARE: f64 = 0.02;
+/// Of the CPUs that the server may use, where these are a few.
+const WARNING_OF_SERVERS: f64 = 0.05;
 const BOUND_SHARE: f64 = 0.10;
 /// Below it the server found a free CPU whenever it wanted one.
 const BUSY_SHARE: f64 = 0.8;
@@ -26,10 +28,11 @@ pub(crate) const RULE: Rule = Rule {
     title: "background load",
     detects: "other processes that used the server's CPUs during the window",
     threshold: "neither server, companion, load generator nor connected to the server: 100 ms slices in which they use \
-                >= 30 ms, or keep a thread of the server waiting for >= 10 ms, are set aside; remaining use > 2 % of the \
-                CPUs that the server may use: warning; > 10 %, with CPUs > 80 % busy, or waits > 5 %: bound; > 75 %: invalid (plimsoll \
-                defaults); note if less, or if CPUs are not the bottleneck; bound if > 2 % are used by processes of which \
-                this user cannot see whether they work for the server; kernel threads count from 2 % each",
+                >= 30 ms, or keep a thread of the server waiting for >= 10 ms, are set aside; remaining use > 2 % of all \
+                CPUs, or 5 % of those that the server may use: warning; > 10 % of these, with them > 80 % busy, or waits \
+                > 5 %: bound; > 75 %: invalid (plimsoll defaults); note if less, or if CPUs are not the bottleneck; bound \
+                if > 2 % are used by processes of which this user cannot see whether they work for the server; kernel \
+                threads count from 2 % each",
     data: "CPU time of all processes of the server's machine",
     check: Check::Run(check),
 };
@@ -79,6 +82,11 @@ impl Place {
         Self { all, servers, busy: busy / servers, had_by_others: Some((busy - own - none).max(0.0)) }
     }
 
+    /// Share of the server's CPUs from which on there is a warning: of few of many CPUs a little more is what any machine does.
+    fn warning_share(&self) -> f64 {
+        (WARNING_SHARE * self.all / self.servers).min(WARNING_OF_SERVERS)
+    }
+
     /// "the CPUs", or which of them.
     const fn words(&self) -> &'static str {
         if self.had_by_others.is_some() { "the server's CPUs" } else { "the CPUs" }
@@ -106,7 +114,7 @@ fn of_foreign(evidence: &Evidence, others: &OthersObserved, place: &Place) -> Ou
     if waited > taken.bound_share {
         return Taken { share: waited.max(left), ..taken }.outcome(evidence);
     }
-    Taken { warning_share: WARNING_SHARE, bound_share, ..taken }.outcome(evidence)
+    Taken { warning_share: place.warning_share(), bound_share, ..taken }.outcome(evidence)
 }
 
 /// What is to be done about them.

@@ -46,7 +46,7 @@ impl Closes {
 
     /// What to do.
     pub(crate) fn remedy(self) -> String {
-        let announce = "without `Connection: close` (RFC 9112 section 9.6): let it announce that";
+        let unannounced = "without `Connection: close` (RFC 9112 section 9.6)";
         match self {
             Self::AtOnce => {
                 "the server closes most new connections before they have served a request: raise its limit of \
@@ -55,13 +55,13 @@ impl Closes {
                     .to_owned()
             }
             Self::BehindEach => format!(
-                "the server closes connections behind its responses {announce} or keep them open, or measure with \
-                 --no-keepalive"
+                "the server closes connections behind its responses {unannounced}: let it announce that or keep them open, \
+                 or measure with --no-keepalive"
             ),
             Self::After(served) => format!(
-                "the server ends connections after {} responses on average without `Connection: close` (RFC 9112 section \
-                 9.6): where it has a limit of requests for each connection, let it announce that, or raise it \
-                 (keepalive_requests, MaxKeepAliveRequests); where it has none, its log may tell which requests it breaks off",
+                "the server ends connections after {} responses on average {unannounced}: where it has a limit of \
+                 requests for each connection, let it announce that, or raise it (keepalive_requests, \
+                 MaxKeepAliveRequests); where it has none, its log may tell which requests it breaks off",
                 count(served)
             ),
         }

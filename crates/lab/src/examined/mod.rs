@@ -107,7 +107,11 @@ pub fn run(Options { only, binary, show, write_docs }: Options) -> Result<()> {
 }
 
 fn see(program: &Path, case: &Case, show: bool) -> Outcome {
-    let Seen::Printed { needs, script, has, lacks } = case.seen else { return elsewhere(&case.seen) };
+    let (needs, script, has, lacks) = match case.seen {
+        Seen::Printed { needs, script, has, lacks } => (needs, script, has, lacks),
+        Seen::Zoo(name) => return Outcome::Elsewhere(format!("`{}` of the [zoo](zoo.md)", zoo::named(name).name)),
+        Seen::Test(name) => return Outcome::Elsewhere(format!("test `{name}`")),
+    };
     if let Some(missing) = needs.iter().find(|program| packages::find(program).is_none()) {
         return Outcome::NotMeasured(format!("{missing} is not installed"));
     }
@@ -120,14 +124,6 @@ fn see(program: &Path, case: &Case, show: bool) -> Outcome {
             held_against(&printed, has, lacks)
         }
         Err(why) => Outcome::NotMeasured(why),
-    }
-}
-
-fn elsewhere(seen: &Seen) -> Outcome {
-    match seen {
-        Seen::Printed { .. } => Outcome::Right,
-        Seen::Zoo(name) => Outcome::Elsewhere(format!("`{}` of the [zoo](zoo.md)", zoo::named(name).name)),
-        Seen::Test(name) => Outcome::Elsewhere(format!("test `{name}`")),
     }
 }
 

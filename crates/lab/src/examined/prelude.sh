@@ -3,7 +3,7 @@
 # say ARGUMENTS: plimsoll itself, and its exit code.
 say() {
     local code=0
-    "$PLIMSOLL" "$@" --color never 2>&1 || code=$?
+    "$PLIMSOLL" "$@" 2>&1 || code=$?
     echo "exit $code"
 }
 
@@ -32,8 +32,9 @@ def serve(client):
             flying += 1
             n = count
             open("count", "w").write(str(n))
-        if answer(client, request, n) is False: return
+        is_closed = answer(client, request, n) is False
         with lock: flying -= 1
+        if is_closed: return
 def ok(client, body=b"ok", head=b"", status=b"200 OK"):
     client.sendall(b"HTTP/1.1 " + status + b"\r\n" + head + b"Content-Length: %d\r\n\r\n" % len(body) + body)
 def answer(client, request, n):
@@ -49,4 +50,10 @@ while True:
 END
     in_background /usr/bin/python3 app.py
     up 8080
+}
+
+# resetting: the same, that resets every second new connection.
+resetting() {
+    counting 'ok(client)' 'if connections % 2 == 0:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)); client.close(); continue'
 }

@@ -110,10 +110,7 @@ db = None' 'global db
         truth: &["single-thread-limited", "upstream-limited"],
         says: &["redis-server"],
         known_by: "Redis runs one script at a time, on its one thread; it has CPU 1, and the second has CPU 0",
-        script: "for port in $(seq 6379 $((6378 + SLOTS / 4))); do
-                setpriv --pdeathsig KILL taskset -c $((6380 - port)) redis-server --port $port --save '' >>log 2>&1 & server=$!
-                up $port
-            done
+        script: "redis $((SLOTS / 4))
             php 8 '$s = fsockopen(\"127.0.0.1\", 6378 + rand(1, SLOTS / 4)); fwrite($s, \"EVAL \\\"local n = 0; for i = 1, 400000 do n = n + i end; return n\\\" 0\\r\\n\");
                 fgets($s); fclose($s); echo 1;' --observe redis-server",
     },
@@ -124,10 +121,7 @@ db = None' 'global db
         truth: &["single-thread-limited", "upstream-limited", "concurrency-limited (inferred)"],
         says: &["redis-server"],
         known_by: "Redis runs one script at a time, on its one thread; it has CPU 1, and the second has CPU 0",
-        script: "for port in $(seq 6379 $((6378 + SLOTS / 4))); do
-                setpriv --pdeathsig KILL taskset -c $((6380 - port)) redis-server --port $port --save '' >>log 2>&1 & server=$!
-                up $port
-            done
+        script: "redis $((SLOTS / 4))
             node <<'END'
 const net = require('net'), script = 'EVAL \"local n = 0; for i = 1, 400000 do n = n + i end; return n\" 0\\r\\n'
 let turn = 0

@@ -209,6 +209,15 @@ END
     up 6432
 }
 
+# redis NUMBER: one Redis on port 6379 and CPU 1, or a second one on port 6380 and CPU 0.
+redis() {
+    local port
+    for port in $(seq 6379 $((6378 + $1))); do
+        CPUS=$((6380 - port)) in_background /usr/bin/redis-server --port "$port" --save ''
+        up "$port"
+    done
+}
+
 # node: a program of Node from standard input.
 node() {
     cat >app.js

@@ -12,7 +12,7 @@ pub(super) static ALL: &[Case] = &[
             script: "counting 'ok(client)'
                 say run $url/orders -m POST -b '{\"x\":1}' -n 1
                 echo counted $(($(cat count) <= 4))",
-            has: &["counted 1", "sent in all", "no warm-up"],
+            has: &["counted 1", "4 requests in all: 3 by the probe, 0 as warm-up, 1 in the window, 0 after it"],
             lacks: &["panicked"],
         },
     },
@@ -35,7 +35,7 @@ pub(super) static ALL: &[Case] = &[
         seen: Seen::Printed {
             needs: &["nginx"],
             script: "nginx 'server { listen 127.0.0.1:8080; return 200 ok; }'; say run $url/ -n 50",
-            has: &["sent in all"],
+            has: &["53 requests in all: 3 by the probe, 0 as warm-up, 50 in the window, 0 after it"],
             lacks: &["disk-limited", "CL-01", "SV-09", "-d 13"],
         },
     },

@@ -204,7 +204,7 @@ END
             script: "counting 'import time
     client.sendall(b\"HTTP/1.1 200 OK\\r\\nContent-Length: 20\\r\\n\\r\\n\")
     for _ in range(10): time.sleep(0.005); client.sendall(b\"xx\")'
-                say run $url/ -c 8 -d 31s",
+                say run $url/ -c 32 -d 31s",
             has: &["VALID", "exit 0"],
             lacks: &["INVALID", "NE-05", "timer-limited"],
         },

@@ -252,7 +252,12 @@ mod tests {
 
     /// A process that holds the descriptor of a socket: its only one beside those that all have.
     fn holder(of: impl Into<Stdio>) -> Child {
-        Command::new("sleep").arg("60").stdin(of).spawn().unwrap()
+        let child = Command::new("sleep").arg("60").stdin(of).spawn().unwrap();
+        // The kernel lets who starts a program go on before it gives the process the name of the program.
+        while seen(child.id().cast_signed()).is_none_or(|seen| seen.name != "sleep") {
+            std::thread::yield_now();
+        }
+        child
     }
 
     fn end(mut child: Child) {
@@ -265,7 +270,13 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let connection = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let server = holder(std::os::fd::OwnedFd::from(connection.try_clone().unwrap()));
+        let sockets = BTreeSet::from([rustix::fs::fstat(&listener).unwrap().st_ino]);
         let backend = holder(std::os::fd::OwnedFd::from(listener));
+        // What another test starts meanwhile has all descriptors of this process until it is the program that it becomes.
+        let holds_it = |pid: &i32| holds(*pid, &sockets) == Some(true);
+        while processes().iter().filter(|pid| holds_it(pid)).count() > 1 {
+            std::thread::yield_now();
+        }
         let [server_pid, backend_pid] = [&server, &backend].map(|child| child.id().cast_signed());
         let backends = Backends::default();
         let is_found = backends.look(&[server_pid], &[]);

@@ -95,8 +95,8 @@ mod tests {
     use std::io::{BufRead, BufReader, Write};
     use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-    /// Opens files, and says so, at each line that it reads. What it holds no other test changes.
-    const OPENS: &str = "while read -r _; do exec 4</dev/null 5</dev/null 6</dev/null 7</dev/null; echo; done";
+    /// Says that it runs; opens files, and says so, at each line that it reads. What it holds no other test changes.
+    const OPENS: &str = "echo; while read -r _; do exec 4</dev/null 5</dev/null 6</dev/null 7</dev/null; echo; done";
     /// How many that are.
     const FILES: u64 = 4;
 
@@ -107,7 +107,10 @@ mod tests {
             let mut command = Command::new("sh");
             let mut child = command.args(["-c", OPENS]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
             let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
-            Self(child, input, BufReader::new(output))
+            let mut output = BufReader::new(output);
+            // A program that is just being loaded has its libraries open.
+            output.read_line(&mut String::new()).unwrap();
+            Self(child, input, output)
         }
 
         fn pid(&self) -> i32 {

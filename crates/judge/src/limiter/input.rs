@@ -287,9 +287,29 @@ impl<'a> LimiterInput<'a> {
 
     /// The load generator, where it has no CPUs of its own.
     pub(super) fn generator_beside(&self) -> Option<&'a GeneratorObserved> {
-        let (mine, servers) = (client_cpus(self.evidence), self.allowed_cpus());
-        let apart = !mine.is_empty() && !servers.is_empty() && mine.iter().all(|cpu| !servers.contains(cpu));
+        self.generator_on(&self.allowed_cpus())
+    }
+
+    /// The load generator, where it may run on these CPUs.
+    fn generator_on(&self, cpus: &BTreeSet<u32>) -> Option<&'a GeneratorObserved> {
+        let mine = client_cpus(self.evidence);
+        let apart = !mine.is_empty() && !cpus.is_empty() && mine.iter().all(|cpu| !cpus.contains(cpu));
         self.observed()?.generator.as_ref().filter(|_| !apart && placement(self.evidence) != Placement::Remote)
+    }
+
+    /// Share in use of the CPUs of the server and its companions together, where these have others than the server; all that work
+    /// for it have no more than these, whatever is changed in one of them.
+    pub(super) fn shared_cpus_used(&self) -> Option<f64> {
+        let servers = self.allowed_cpus();
+        let theirs = self.groups().flat_map(|(_, group)| group.cpus.iter().copied());
+        let all: BTreeSet<u32> = servers.iter().copied().chain(theirs).collect();
+        let is_known = !servers.is_empty() && self.groups().all(|(_, group)| !group.cpus.is_empty());
+        if !is_known || all.len() == servers.len() {
+            return None;
+        }
+        let own_cores: f64 = self.groups().map(|(_, group)| group.cpu_cores).sum();
+        let generator = self.generator_on(&all).map_or(0.0, |generator| generator.cpu_cores);
+        Some((own_cores + generator) / all.len() as f64)
     }
 
     /// Server and companions with their names.
@@ -310,6 +330,8 @@ impl<'a> LimiterInput<'a> {
 
 /// Names of resources that more than one place speaks of.
 pub(super) const CPUS: &str = "server CPUs";
+/// See [`CPUS`].
+pub(super) const SHARED_CPUS: &str = "CPUs of the server and its companions";
 /// See [`CPUS`]; the name of the disk follows.
 pub(super) const DISK: &str = "disk ";
 /// See [`CPUS`].

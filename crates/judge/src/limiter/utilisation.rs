@@ -1,7 +1,7 @@
 //! Utilisation of all resources of the server.
 
 use super::detectors::{Relief, network, quota};
-use super::input::{CPUS, DISK, LimiterInput, QUOTA};
+use super::input::{CPUS, DISK, LimiterInput, QUOTA, SHARED_CPUS};
 use super::laws;
 use super::pools::pools;
 use crate::facts::bandwidth::{NO_BOUND, path};
@@ -24,6 +24,10 @@ pub(super) fn utilisations_after(input: &LimiterInput<'_>, relief: &Relief) -> V
     };
     if let Some(cpus) = input.server_cpus() {
         put(CPUS.to_owned(), cpus.used, whole_per_s);
+    }
+    // More CPUs for the server are more of these.
+    if let Some(used) = input.shared_cpus_used().filter(|_| *relief != Relief::Cpu) {
+        put(SHARED_CPUS.to_owned(), used, whole_per_s);
     }
     for thread in input.lone_threads() {
         let share = if *relief == Relief::Cpu { input.ran(thread) } else { input.wanted(thread) };

@@ -45,8 +45,9 @@ pub(super) static ALL: &[Case] = &[
         right: "drops of an interface are not the limit of a full worker",
         seen: Seen::Printed {
             needs: &["nginx"],
-            script: "ulimit -n 20000; CPUS=0,1 nginx 'server { listen 127.0.0.1:8080 backlog=4096; return 200 ok; }' 1 8000
-                say run $url/ -c 2000 -d 6s",
+            script: "ulimit -n 20000; head -c 6000 /dev/urandom | base64 >page.html
+                CPUS=0,1 nginx \"server { listen 127.0.0.1:8080 backlog=4096; root $PWD; gzip on; gzip_comp_level 9; }\" 1 8000
+                say run $url/page.html -H 'Accept-Encoding: gzip' -c 2000 -d 6s",
             has: &["limiter"],
             lacks: &["network-limited", "retransmissions cause"],
         },

@@ -2,20 +2,54 @@
 
 use crate::exit::CommandError;
 use model::Address;
-use std::net::{IpAddr, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 
 pub(crate) use input::TargetUrl;
 
 /// All addresses of a host, in the order of the system's resolver.
+///
+/// `localhost` and the names below it are this machine whatever the resolver knows (RFC 6761, section 6.3): a server on `::1` alone
+/// was not found where `/etc/hosts` has `127.0.0.1` alone.
 pub(crate) fn resolve(host: &str, port: u16) -> Result<Vec<Address>, CommandError> {
-    let found = (host, port)
-        .to_socket_addrs()
-        .map_err(|error| CommandError::target(format!("cannot find the host {host:?}: {error}; is the name right?")))?;
-    Ok(found.map(Address::Tcp).collect())
+    let known = match (host, port).to_socket_addrs() {
+        Err(_) if is_localhost(host) => Vec::new(),
+        known => known.map(Vec::from_iter).map_err(|error| {
+            CommandError::target(format!("cannot find the host {host:?}: {error}; is the name right?"))
+        })?,
+    };
+    let all = if is_localhost(host) { with_loopback(known, port) } else { known };
+    Ok(all.into_iter().map(Address::Tcp).collect())
+}
+
+fn with_loopback(mut known: Vec<SocketAddr>, port: u16) -> Vec<SocketAddr> {
+    for ip in [IpAddr::from(Ipv4Addr::LOCALHOST), IpAddr::from(Ipv6Addr::LOCALHOST)] {
+        if !known.iter().any(|address| address.ip() == ip) {
+            known.push(SocketAddr::new(ip, port));
+        }
+    }
+    known
+}
+
+fn is_localhost(host: &str) -> bool {
+    host.trim_end_matches('.').rsplit('.').next().is_some_and(|last| last.eq_ignore_ascii_case("localhost"))
 }
 
 /// True if `address` belongs to this machine. The unspecified one leads to it, whatever its route says.
 pub(crate) fn is_local(address: &Address) -> bool {
     let is_own = |ip: IpAddr| ip.is_unspecified() || observe::is_own_address(ip);
     address.is_each_machines_own() || address.tcp().is_some_and(|tcp| is_own(tcp.ip()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn localhost_is_both_loopback_addresses_whatever_the_resolver_knows() {
+        let [v4, v6] = ["127.0.0.1:80", "[::1]:80"].map(|text| text.parse::<SocketAddr>().unwrap());
+        assert_eq!(with_loopback(vec![v4], 80), [v4, v6]);
+        assert_eq!(with_loopback(vec![v6, v4], 80), [v6, v4]);
+        assert_eq!(["localhost", "LocalHost", "shop.localhost", "localhost."].map(is_localhost), [true; 4]);
+        assert_eq!(["notlocalhost", "localhost.example", "127.0.0.1"].map(is_localhost), [false; 3]);
+    }
 }

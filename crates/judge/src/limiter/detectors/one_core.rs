@@ -17,9 +17,10 @@ const INTERRUPTS: f64 = 0.9;
 const INTERRUPTS_ELSEWHERE: f64 = 0.3;
 
 pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
-    let Some(Cpus { busy, used, count, .. }) = input.server_cpus() else {
+    let Some(cpus) = input.server_cpus() else {
         return Detection::Unchecked("threads of the server not visible");
     };
+    let Cpus { busy, used, count, .. } = cpus;
     let has_room = busy < ROOM;
     if let Some((cpu, share)) = interrupts(input).filter(|_| has_room) {
         return Detection::hit(Signal {
@@ -33,13 +34,15 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
             ..Signal::default()
         });
     }
-    // On one CPU there is no room beside a busy thread: that is the CPU's limit.
-    if count < 2.0 {
+    // Beside a busy thread there is no room on its CPU. If there is on the only one of the server, the thread has another CPU, as a
+    // companion may.
+    if count < 2.0 && !has_room {
         return Detection::Clear;
     }
     let lone = busiest(input);
     let Some(full) = lone.as_ref().filter(|lone| lone.share >= input.full) else {
         return match turns::look(input) {
+            _ if count < 2.0 => Detection::Clear,
             Detection::Clear if lone.is_none() => Detection::Unchecked("threads of the server not visible"),
             found => found,
         };
@@ -48,7 +51,7 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
     if !has_room && (used >= CPUS_BUSY || is_stopped) {
         return Detection::Clear;
     }
-    signal(input, full, busy, used)
+    Detection::hit(signal(input, full, &cpus))
 }
 
 /// A thread or process that runs alone.
@@ -86,16 +89,17 @@ fn busiest(input: &LimiterInput<'_>) -> Option<Lone> {
     }
 }
 
-fn signal(input: &LimiterInput<'_>, lone: &Lone, busy: f64, used: f64) -> Detection {
+fn signal(input: &LimiterInput<'_>, lone: &Lone, &Cpus { busy, used, count, .. }: &Cpus) -> Signal {
     let Lone { name, program, share, .. } = lone;
     let room = match busy < ROOM {
+        true if count < 2.0 => format!("the server's CPU is {} busy", percent(busy)),
         true => format!("the server's CPUs are {} busy", percent(busy)),
         false => format!("the load uses {} of the server's CPUs", percent(used)),
     };
     let others = Others::of(input, lone);
     let uneven = others.as_ref().map_or_else(String::new, |others| format!(", and {}", others.says()));
     let ceiling_per_s = laws::ceiling_per_s(input.per_s, share.min(1.0));
-    Detection::hit(Signal {
+    Signal {
         name: "single-thread-limited",
         resource: format!("thread {name}"),
         says: format!("one thread ({name}) is {} busy, while {room}{uneven}", percent(share.min(1.0))),
@@ -111,7 +115,7 @@ fn signal(input: &LimiterInput<'_>, lone: &Lone, busy: f64, used: f64) -> Detect
         change: Some(others.map_or_else(|| one_more(input, name), |others| others.change(*share))),
         relief: Relief::of_server(&[name, program], ceiling_per_s.map(|per_s| 1e9 / per_s)),
         ..Signal::default()
-    })
+    }
 }
 
 /// Pools of the program with one worker that only runs, which is the thread that is full.

@@ -109,3 +109,29 @@ fn where_no_resource_is_full_those_that_may_be_are_named_with_the_experiment() {
     assert!(one.says.contains("; possible is php-fpm workers (88 % in use); an experiment"), "{}", one.says);
     assert!(with(0.5, 0.3).possible.is_empty());
 }
+
+/// Redis on another CPU than the front was "the only worker (redis-server)": a pool whose name no setting has.
+#[test]
+fn a_companion_of_one_thread_that_runs_on_a_cpu_of_its_own_is_one_core() {
+    let with = |cpu_busy: Vec<f64>, running: f64| {
+        let mut evidence = run();
+        (server(&mut evidence).cpu_cores, server(&mut evidence).cpus) = (0.4, vec![0]);
+        let mut redis = server(&mut evidence).clone();
+        redis.processes[0].name = "redis-server".to_owned();
+        redis.threads = vec![thread("redis-server", 7, running)];
+        (redis.cpu_cores, redis.cpus) = (running, vec![1]);
+        let seen = seen(&mut evidence);
+        seen.companions = [("redis".to_owned(), redis)].into();
+        seen.machine.as_mut().unwrap().cpu_busy_mean = cpu_busy;
+        seen.pools = vec![pool("redis-server", 1.0, 1.0, running, &[])];
+        limiter_of_run(&evidence, &judge_run(&evidence), &LimiterContext { server_cpus: vec![0], ..context() })
+    };
+    let apart = with(vec![0.2, 1.0, 0.1, 0.1], 0.99);
+    assert_eq!((apart.name.as_str(), apart.resource.as_str()), ("single-thread-limited", "thread redis-server"));
+    assert!(apart.says.ends_with("99 % busy, while the server's CPU is 20 % busy"), "{}", apart.says);
+    // Of two Redis the second would have what the front leaves of its CPU: 2 CPUs, of which a response takes 0.4 and 0.99 ms.
+    let prediction = apart.prediction.unwrap();
+    assert!((prediction.expected_per_s - 1_000.0 * 2.0 / 1.39).abs() < 1.0, "{prediction:?}");
+    assert_eq!(with(vec![0.2, 1.0, 0.1, 0.1], 0.5).name, "worker-pool-limited", "it waits for half of its time");
+    assert_ne!(with(vec![0.99, 0.1, 0.1, 0.1], 0.99).name, "single-thread-limited", "it may be on that CPU");
+}

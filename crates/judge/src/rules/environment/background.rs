@@ -122,7 +122,15 @@ fn remedy(foreign: &[&OtherObserved]) -> String {
     if foreign.iter().any(|other| program(&other.name) == PLIMSOLL) {
         return "another plimsoll measures or serves on this machine: measure again when it has ended".to_owned();
     }
-    let Some(first) = foreign.first() else { return "stop them and measure again".to_owned() };
+    // What the kernel does for a disk, a device or memory can be neither stopped nor be the server's.
+    let Some(first) = foreign.iter().find(|other| !begins(&KERNEL, &other.name)) else {
+        return match foreign.first() {
+            Some(thread) => {
+                format!("measure again when the kernel has less to do: {} is a thread of its own", thread.name)
+            }
+            None => "stop them and measure again".to_owned(),
+        };
+    };
     let (name, typed) = (program(&first.name), observable(&first.name));
     format!("stop them and measure again; if {name} works for the server, monitor it: --observe {typed}")
 }
@@ -271,6 +279,11 @@ mod tests {
         assert!(found.remedy.ends_with("if bash works for the server, monitor it: --observe bash"), "{found:?}");
         let found = finding(check(&with(&[("php-fpm8.2 (ended children)", 1.2)], 0.9)));
         assert!(found.remedy.ends_with("--observe php-fpm8.2"), "{found:?}");
+        let worker = ("kworker/0:1-events", 0.6);
+        let found = finding(check(&with(&[worker, ("bash", 0.5)], 0.9)));
+        assert!(found.remedy.ends_with("--observe bash"), "{found:?}");
+        let found = finding(check(&with(&[worker], 0.9)));
+        assert!(found.remedy.ends_with("kworker/0:1-events is a thread of its own"), "{found:?}");
         assert_eq!([observable("tmux: server"), observable("it's")], ["'tmux: server'", r"'it'\''s'"]);
     }
 

@@ -19,6 +19,9 @@ const LIBUV_THREADS: f64 = 4.0;
 /// A thread that is less busy leaves the work to others.
 const RESTS: f64 = 0.5;
 const LIBUV: &str = "the threads of libuv (UV_THREADPOOL_SIZE, 4 by default, of which name lookups get half)";
+/// Of workers that sleep instead of waiting for anything.
+const SLEEP: &str =
+    "what they sleep for: a delay, or a lock that is asked for again and again (SQLite's busy timeout does)";
 
 /// Programs whose setting is their number of workers and nothing else.
 const OF_WORKERS: [&str; 1] = ["php-fpm"];
@@ -61,13 +64,21 @@ pub(super) fn of_slots(input: &LimiterInput<'_>, slots: f64, waits_for: Option<&
     let mut shown: Vec<String> = one_thread(input).iter().map(suspected).collect();
     let dependency = |on: &str| DEPENDENCIES.iter().find(|(program, _)| on.starts_with(program));
     shown.extend(waits_for.and_then(dependency).map(|(_, places)| (*places).to_owned()));
-    if uses_libuv(input, slots) {
+    if waits_for == Some("sleep") {
+        shown.push(SLEEP.to_owned());
+    }
+    let libuv = libuv(input, slots);
+    if libuv == Some(true) {
         shown.push(format!("Node: {LIBUV}"));
     }
     if !shown.is_empty() {
         return format!("look at {}", list(&shown));
     }
-    match settings(input, slots).as_slice() {
+    let mut settings = settings(input, slots);
+    if libuv.is_none() {
+        settings.push(format!("Node: {LIBUV}"));
+    }
+    match settings.as_slice() {
         [] => "look for a connection limit, a pool of workers or database connections, a semaphore".to_owned(),
         known => format!("look whether one of these is set: {}", list(known)),
     }
@@ -137,16 +148,18 @@ fn suspected(other: &&OtherObserved) -> String {
     )
 }
 
-/// True if the pool of threads that Node has for files, names and hashes may be what is full.
-fn uses_libuv(input: &LimiterInput<'_>, slots: f64) -> bool {
+/// True if the pool of threads that Node has for files, names and hashes may be what is full; none where its threads are not told
+/// from others, and it could be.
+fn libuv(input: &LimiterInput<'_>, slots: f64) -> Option<bool> {
     let mut pools = input.observed_pools().filter(|pool| pool.name.ends_with(": libuv-worker")).peekable();
     if pools.peek().is_some() {
-        return pools.any(|pool| pool.occupancy >= TAKES_PART);
+        return Some(pools.any(|pool| pool.occupancy >= TAKES_PART));
     }
     let is_node = |name: &str| name == "node" || name == "nodejs";
     let threads = || input.groups().flat_map(|(_, group)| &group.threads);
     let runs_node = input.groups().flat_map(|(_, group)| &group.processes).any(|process| is_node(&process.name));
-    runs_node && slots <= LIBUV_THREADS && threads().all(|thread| input.wanted(thread) < RESTS)
+    let may_be = runs_node && slots <= LIBUV_THREADS && threads().all(|thread| input.wanted(thread) < RESTS);
+    if may_be { None } else { Some(false) }
 }
 
 /// A pool that is seen to have so many times more workers admits more than the slots.

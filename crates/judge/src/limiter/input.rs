@@ -301,10 +301,8 @@ impl<'a> LimiterInput<'a> {
     /// for it have no more than these, whatever is changed in one of them.
     pub(super) fn shared_cpus_used(&self) -> Option<f64> {
         let servers = self.allowed_cpus();
-        let theirs = self.groups().flat_map(|(_, group)| group.cpus.iter().copied());
-        let all: BTreeSet<u32> = servers.iter().copied().chain(theirs).collect();
-        let is_known = !servers.is_empty() && self.groups().all(|(_, group)| !group.cpus.is_empty());
-        if !is_known || all.len() == servers.len() {
+        let all: BTreeSet<u32> = self.observed()?.allowed_cpus().union(&servers).copied().collect();
+        if servers.is_empty() || all.len() == servers.len() {
             return None;
         }
         let own_cores: f64 = self.groups().map(|(_, group)| group.cpu_cores).sum();

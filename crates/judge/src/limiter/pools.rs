@@ -29,8 +29,8 @@ const THREADED: f64 = 1.5;
 /// Looks are a sample, and CPU time is counted in steps: shares that differ by less are the same.
 const COARSE: f64 = 0.1;
 
-/// Programs with a thread for each connection: how many there are is up to those who connect.
-const PER_CONNECTION: [&str; 2] = ["mariadbd", "mysqld"];
+/// Programs with a thread or a process for each connection: how many there are is up to those who connect.
+const PER_CONNECTION: [&str; 3] = ["mariadbd", "mysqld", "postgres"];
 
 /// A pool of workers at the load.
 #[derive(Clone, Debug, Default, PartialEq)]

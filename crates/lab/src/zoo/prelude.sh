@@ -29,9 +29,11 @@ backend() {
     up "$1"
 }
 
-# stopping PID: stops and continues a process every 50 ms, as long as this script lives.
+# stopping PID: stops and continues a process every 50 ms, as long as this script lives. Afterwards it goes on: one that is stopped
+# does not end.
 stopping() {
-    exec setpriv --pdeathsig KILL bash -c 'while kill -STOP "$0"; do sleep 0.05; kill -CONT "$0"; sleep 0.05; done' "$1"
+    exec setpriv --pdeathsig KILL bash -c 'trap "kill -CONT $0; exit" TERM
+        while kill -STOP "$0"; do sleep 0.05; kill -CONT "$0"; sleep 0.05; done' "$1"
 }
 
 # forked PROCESSES ANSWER READ [BACKLOG]: processes that share a listening socket and do ANSWER for each request, with the writing

@@ -65,9 +65,11 @@ fn change(slots: f64) -> Change {
     Change { words: format!("{}, by a setting that is not known", change.words), ..change }
 }
 
-/// The pool in front of it and what its workers wait for, which has the limit behind it or is it.
+/// The pool in front of it and what its workers wait for, which has the limit behind it or is it. Those who answer a connection each
+/// are behind the ones that connect to them.
 fn in_front(input: &LimiterInput<'_>) -> Option<(Pool, String)> {
-    pools(input).into_iter().find_map(|pool| {
+    let (behind, front): (Vec<_>, Vec<_>) = pools(input).into_iter().partition(Pool::is_per_connection);
+    front.into_iter().chain(behind).find_map(|pool| {
         let (on, share) = pool.blocked.iter().max_by(|a, b| a.1.total_cmp(b.1))?;
         let on = (*share >= WAITS).then(|| on.clone())?;
         Some((pool, on))

@@ -8,17 +8,17 @@ use model::human::{percent, plural};
 use model::{OtherObserved, ServerThreadObserved};
 
 /// The mean of the CPUs that the server may use; of many, one is always a little less busy.
-const BUSY: f64 = 0.9;
+pub(super) const BUSY: f64 = 0.9;
 /// Below it, other processes keep them busy, not the load (rule EN-03).
-const OWN: f64 = 0.5;
+pub(super) const OWN: f64 = 0.5;
 /// Some process waited for a CPU for this share of the time (PSI), or threads did together.
 const PRESSURE: f64 = 0.2;
 /// Requests in flight for each CPU: what is beyond one waits for it.
-const IN_FLIGHT: f64 = 1.5;
+pub(super) const IN_FLIGHT: f64 = 1.5;
 /// If the hypervisor leaves less than this of the time, it is reported.
 const STOLEN: f64 = 0.98;
 /// What confines a server to some CPUs of a machine.
-const AFFINITY: &str = "CPU affinity (taskset, cpuset)";
+pub(super) const AFFINITY: &str = "CPU affinity (taskset, cpuset)";
 /// From this share of the CPUs on programs that may work for the server are named.
 const UNDECIDED_MIN: f64 = 0.02;
 /// This share of the CPU time is most of it.

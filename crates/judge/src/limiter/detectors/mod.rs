@@ -12,6 +12,7 @@ mod memory;
 pub(super) mod network;
 mod one_at_a_time;
 mod one_core;
+mod own_cpus;
 mod paced;
 mod path;
 mod pool;
@@ -34,13 +35,14 @@ const WAITS: f64 = 0.5;
 /// A limit and how it is looked for.
 type Rung = (&'static str, fn(&LimiterInput<'_>) -> Detection);
 
-pub(super) const DETECTORS: [Rung; 22] = [
+pub(super) const DETECTORS: [Rung; 23] = [
     ("stopped processes", stopped::look),
     ("network", network::look),
     ("CPU quota", quota::look),
     ("interpreter lock", interpreter::look),
     ("CPU", cpu::look),
     ("one core", one_core::look),
+    ("CPUs of one program", own_cpus::look),
     ("connections served", starved::look),
     ("worker pool", pool::look),
     ("upstream", upstream::look),

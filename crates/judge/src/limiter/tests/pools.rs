@@ -135,3 +135,26 @@ fn a_companion_of_one_thread_that_runs_on_a_cpu_of_its_own_is_one_core() {
     assert_eq!(with(vec![0.2, 1.0, 0.1, 0.1], 0.5).name, "worker-pool-limited", "it waits for half of its time");
     assert_ne!(with(vec![0.99, 0.1, 0.1, 0.1], 0.99).name, "single-thread-limited", "it may be on that CPU");
 }
+
+/// "8 connections leave it room: a higher rate needs more" was said beside a database that had its own CPU, and all of it.
+#[test]
+fn a_companion_that_has_all_of_its_own_cpu_is_the_limit_and_names_it() {
+    let with = |busy: f64, own_cores: f64| {
+        let mut evidence = run();
+        (server(&mut evidence).cpu_cores, server(&mut evidence).cpus) = (0.2, vec![0]);
+        let mut database = server(&mut evidence).clone();
+        database.processes[0].name = "mariadbd".to_owned();
+        database.threads = (1..=4).map(|tid| thread("connection", tid, own_cores / 4.0)).collect();
+        (database.cpu_cores, database.cpus) = (own_cores, vec![1]);
+        let seen = seen(&mut evidence);
+        seen.companions = [("mariadb".to_owned(), database)].into();
+        let machine = seen.machine.as_mut().unwrap();
+        (machine.cpu_busy_mean, machine.busy_mean) = (vec![0.2, busy, 0.1, 0.1], 0.35);
+        limiter_of_run(&evidence, &judge_run(&evidence), &LimiterContext::default())
+    };
+    let full = with(0.99, 0.95);
+    assert_eq!((full.name.as_str(), full.resource.as_str()), ("cpu-limited", "CPUs of mariadb"), "{}", full.says);
+    assert_eq!(full.says, "the 1 CPU available to mariadb (of 4) is 99 % busy, 96 % of it by mariadb");
+    assert!(!names_a_limit(&with(0.6, 0.55)), "it has room");
+    assert!(!names_a_limit(&with(0.99, 0.3)), "somebody else has that CPU");
+}

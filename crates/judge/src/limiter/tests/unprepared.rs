@@ -426,7 +426,17 @@ fn places_to_look_at_are_those_that_this_load_has_shown() {
     assert!(!database.contains("max_conns") && !database.contains("max_children"), "{database}");
     // Node looked up names: two of the four threads of libuv do.
     let node = says(&|evidence| server(evidence).processes[0].name = "node".into());
-    assert!(node.contains("UV_THREADPOOL_SIZE"), "{node}");
+    // The four processes of PostgreSQL that PgBouncer has were a pool, of which twice as many were advised.
+    let bouncer = says(&|evidence| {
+        let database = pool("postgres", 4.0, 1.0, 0.04, &[("condition", 0.94)]);
+        seen(evidence).pools = vec![database, pool("gunicorn", 16.0, 0.97, 0.02, &[("pgbouncer", 0.93)])];
+    });
+    let place = "behind gunicorn, whose workers wait for pgbouncer; look at pgbouncer: default_pool_size";
+    assert!(bouncer.contains(place), "{bouncer}");
+    // Where the threads are not told apart it may as well be the sockets of an agent: only the threads were named.
+    assert!(node.contains("UV_THREADPOOL_SIZE") && node.contains("maxSockets"), "{node}");
+    let sleeps = says(&|evidence| seen(evidence).pools = vec![pool("gunicorn", 8.0, 0.9, 0.1, &[("sleep", 0.8)])]);
+    assert!(sleeps.contains("a lock that is asked for again and again"), "{sleeps}");
     let libuv = |occupancy| {
         says(&move |evidence| {
             server(evidence).processes[0].name = "node".into();

@@ -47,7 +47,7 @@ pub(super) static ALL: &[SetUp] = &[
         name: "sqlite-writers",
         needs: &["gunicorn"],
         server: "gunicorn with 4 workers that each hold SQLite's write lock for 5 ms",
-        truth: &["contention-limited", POOL, SLOTS],
+        truth: &["contention-limited", POOL, "concurrency-limited (inferred)"],
         says: &["lock"],
         known_by: "one writer at a time: SQLite's busy handler sleeps until it has the lock",
         script: "wsgi 'db = sqlite3.connect(\"zoo.db\", timeout=20, isolation_level=None, check_same_thread=False)

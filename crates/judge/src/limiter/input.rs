@@ -17,6 +17,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) struct Shape {
     /// More load bought no more goodput.
     pub(super) flat: Option<bool>,
+    /// True if more connections were measured as well, which got no more.
+    pub(super) is_passed: bool,
     /// Response times grew about as the load did.
     pub(super) grows: Option<bool>,
     /// The pool that the whole curve fits.
@@ -118,7 +120,8 @@ impl Shape {
         let kinds = |point: &SweepPoint| kinds(&point.evidence.service_bins);
         let kinds = points.first().and_then(kinds).zip(kinds(last)).map(|(first, last)| [first, last]);
         let constant = constant(points).filter(|_| !sweep.over_rate);
-        Self { flat, grows, pool, dropped_early, kinds, constant }
+        let is_passed = points.len() < sweep.points.len() && !sweep.over_rate;
+        Self { flat, is_passed, grows, pool, dropped_early, kinds, constant }
     }
 }
 

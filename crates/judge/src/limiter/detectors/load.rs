@@ -10,8 +10,8 @@ const STRANGERS: f64 = 0.1;
 /// Reason why the load was too small for any limit; none when it was not, or when that is unknown.
 pub(in crate::limiter) fn not_saturated(input: &LimiterInput<'_>, utilisations: &[Utilisation]) -> Option<String> {
     let has_room = input.sees_server() && utilisations.iter().all(|used| used.share < PERHAPS_FULL);
-    // A curve that still rises says so itself, whatever is in use.
-    if !input.shape.flat.map_or(has_room, |flat| !flat) {
+    // A curve that still rises says so itself, whatever is in use; one that has risen to here, and no further, does not.
+    if !input.shape.flat.map_or(has_room, |flat| !flat) || input.shape.is_passed {
         return None;
     }
     let mean_ns = input.evidence.latency.response.mean_ns;

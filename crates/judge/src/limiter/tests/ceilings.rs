@@ -220,3 +220,20 @@ fn a_full_worker_beside_others_that_rest_needs_an_even_spread_and_no_second_work
     assert_eq!(prediction.change, "connections spread evenly over the 2 nginx workers");
     assert!((prediction.expected_per_s / 490.0 - 1.0).abs() < 0.01, "{prediction:?}");
 }
+
+/// Node of another user: "6 connections can request at most 2,413/s: a higher rate needs more connections", beside 1,862/s with 8 and
+/// 1,592/s with 16.
+#[test]
+fn where_more_connections_got_less_nobody_is_told_to_use_more() {
+    let goodput = [(1.0, 1_198.0), (2.0, 1_850.0), (4.0, 2_248.0), (6.0, 2_419.0), (8.0, 1_862.0), (16.0, 1_592.0)];
+    let mut sweep = clean_sweep(&goodput);
+    for point in &mut sweep.points {
+        point.evidence.observed = None;
+        point.evidence.latency.response.mean_ns = point.load / point.goodput_per_s * 1e9;
+    }
+    let limiter = limiter_of_sweep(&sweep, &LimiterContext::default()).unwrap();
+    assert_eq!((limiter.name.as_str(), limiter.load), (UNKNOWN, Some(6.0)), "{}", limiter.says);
+    sweep.points.truncate(4);
+    let rises = limiter_of_sweep(&sweep, &LimiterContext::default()).unwrap();
+    assert_eq!(rises.name, NOT_SATURATED, "{}", rises.says);
+}

@@ -11,13 +11,13 @@ pub(crate) use input::TargetUrl;
 /// `localhost` and the names below it are this machine whatever the resolver knows (RFC 6761, section 6.3): a server on `::1` alone
 /// was not found where `/etc/hosts` has `127.0.0.1` alone.
 pub(crate) fn resolve(host: &str, port: u16) -> Result<Vec<Address>, CommandError> {
-    let known = match (host, port).to_socket_addrs() {
-        Err(_) if is_localhost(host) => Vec::new(),
-        known => known.map(Vec::from_iter).map_err(|error| {
+    let known = (host, port).to_socket_addrs().map(Vec::from_iter);
+    let all = match known {
+        known if is_localhost(host) => with_loopback(known.unwrap_or_default(), port),
+        known => known.map_err(|error| {
             CommandError::target(format!("cannot find the host {host:?}: {error}; is the name right?"))
         })?,
     };
-    let all = if is_localhost(host) { with_loopback(known, port) } else { known };
     Ok(all.into_iter().map(Address::Tcp).collect())
 }
 

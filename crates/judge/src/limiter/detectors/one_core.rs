@@ -41,8 +41,11 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
     }
     let lone = busiest(input);
     let Some(full) = lone.as_ref().filter(|lone| lone.share >= input.full) else {
+        // Threads that take turns on one CPU could do nothing else.
+        if count < 2.0 {
+            return Detection::Clear;
+        }
         return match turns::look(input) {
-            _ if count < 2.0 => Detection::Clear,
             Detection::Clear if lone.is_none() => Detection::Unchecked("threads of the server not visible"),
             found => found,
         };

@@ -125,14 +125,14 @@ fn with_gzip(request: &Request) -> Vec<(String, String)> {
 
 /// The first address that accepts a connection.
 fn reachable(settings: &Settings<'_>) -> Result<Address, ProbeError> {
-    let mut last = ProbeError::NoAddress;
+    let mut refusals = Vec::new();
     for address in settings.addresses {
-        match connect(address, settings.style(), settings.timeout_ns) {
+        match Dialogue::connect(address, settings.style(), settings.timeout_ns) {
             Ok(_) => return Ok(address.clone()),
-            Err(error) => last = error,
+            Err(error) => refusals.push((address, plain(&error, address))),
         }
     }
-    Err(last)
+    Err(if refusals.is_empty() { ProbeError::NoAddress } else { ProbeError::no_connection(&refusals) })
 }
 
 /// Refuses several requests at a time on a connection to an application that takes one.
@@ -210,7 +210,7 @@ impl Settings<'_> {
 
 fn connect(address: &Address, style: Style<'_>, timeout_ns: u64) -> Result<Dialogue, ProbeError> {
     Dialogue::connect(address, style, timeout_ns)
-        .map_err(|e| ProbeError::Connect { address: address.clone(), reason: plain(&e, address) })
+        .map_err(|error| ProbeError::no_connection(&[(address, plain(&error, address))]))
 }
 
 /// Fetches on one connection after the other, until one has an answer or is no reason to try another.

@@ -13,12 +13,10 @@ pub enum ProbeError {
     #[error("the host has no address")]
     NoAddress,
     /// No address accepts a connection.
-    #[error("cannot connect to {address}: {reason}")]
+    #[error("cannot connect to {tried}")]
     Connect {
-        /// The last address tried.
-        address: Address,
-        /// Why not.
-        reason: String,
+        /// The addresses that were tried, each with the reason; those that have the same reason stand together.
+        tried: String,
     },
     /// TLS does not work.
     #[error("{address} cannot be measured with TLS: {error}{tip}")]
@@ -74,8 +72,38 @@ pub enum ProbeError {
 }
 
 impl ProbeError {
+    /// No address accepts a connection; each of `refusals` is an address and why it does not.
+    pub(super) fn no_connection(refusals: &[(&Address, String)]) -> Self {
+        let mut told: Vec<(String, &str)> = Vec::new();
+        for (address, reason) in refusals {
+            match told.iter_mut().find(|(_, other)| other == reason) {
+                Some((addresses, _)) => *addresses += &format!(" or {address}"),
+                None => told.push((address.to_string(), reason)),
+            }
+        }
+        let told: Vec<_> = told.into_iter().map(|(addresses, reason)| format!("{addresses}: {reason}")).collect();
+        Self::Connect { tried: told.join("; nor to ") }
+    }
+
     /// True if another connection may fare better.
     pub(super) const fn is_worth_another_try(&self) -> bool {
         matches!(self, Self::Connect { .. } | Self::Silent { is_dropped: true, .. })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of a dead server at `localhost` only the last of its two addresses was named.
+    #[test]
+    fn every_address_that_was_tried_is_named() {
+        let [four, six] = ["127.0.0.1:80", "[::1]:80"].map(|it| Address::Tcp(it.parse().expect("an address")));
+        let told = |reasons: [&str; 2]| {
+            let [of_four, of_six] = reasons.map(str::to_owned);
+            ProbeError::no_connection(&[(&four, of_four), (&six, of_six)]).to_string()
+        };
+        assert_eq!(told(["refused", "refused"]), "cannot connect to 127.0.0.1:80 or [::1]:80: refused");
+        assert_eq!(told(["refused", "no route"]), "cannot connect to 127.0.0.1:80: refused; nor to [::1]:80: no route");
     }
 }

@@ -78,9 +78,11 @@ pub(super) const PERHAPS_FULL: f64 = 0.7;
 
 /// A hypervisor that leaves less than this is counted as if it left so much: nothing can be said of the server then.
 const GRANTED_MIN: f64 = 0.1;
+/// The same for time that is set aside: where more of it is, the result is a bound in any case.
+const UNDISTURBED_MIN: f64 = 0.5;
 
-/// The CPUs that a server may use; shares of all the time that the hypervisor left them: a CPU that is stolen for a tenth of the
-/// time and busy for the rest has nothing to give any more.
+/// The CPUs that a server may use; shares of the time in which it could use them. A CPU that is stolen for a tenth of the time and
+/// busy for the rest has nothing to give any more; nor has one that another program took for a tenth, whose time is set aside.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Cpus {
     /// Share in which they were busy, with whatever.
@@ -92,7 +94,7 @@ pub(super) struct Cpus {
     pub(super) undecided: f64,
     /// Where the time went; `steal` in parts of all time.
     pub(super) shares: CpuShares,
-    /// Share of the time that the hypervisor left them.
+    /// Share of the time in which the server could use them.
     pub(super) granted: f64,
     /// Number of CPUs.
     pub(super) count: f64,
@@ -243,11 +245,21 @@ impl<'a> LimiterInput<'a> {
         let undecided_cores: f64 = self.undecided().filter(|_| is_whole).map(|other| other.cpu_cores).sum();
         let named = ((own_cores + generator) / count + shares.softirq).min(busy);
         let used = (named + undecided_cores / count).min(busy);
-        let granted = (1.0 - shares.steal).max(GRANTED_MIN);
+        let left = (1.0 - shares.steal).max(GRANTED_MIN);
         let CpuShares { user, system, softirq, .. } = shares;
-        let parts = [busy, used, used - named, user, system, softirq].map(|share| share / granted);
-        let [busy, used, undecided, user, system, softirq] = parts;
-        Some(Cpus { busy, used, undecided, shares: CpuShares { user, system, softirq, ..shares }, granted, count })
+        let [busy, user, system, softirq] = [busy, user, system, softirq].map(|share| share / left);
+        // A response costs as much CPU time in undisturbed time as in all of it, and there are more of them.
+        let granted = left.min(self.undisturbed());
+        let [used, undecided] = [used, used - named].map(|share| (share / granted).min(used.max(1.0)));
+        let shares = CpuShares { user, system, softirq, ..shares };
+        Some(Cpus { busy: busy.max(used), used, undecided, shares, granted, count })
+    }
+
+    /// Responses per second of the whole window as a share of those of its undisturbed time: of the other responses others have
+    /// kept the server, or the load generator, for that long.
+    fn undisturbed(&self) -> f64 {
+        let share = self.per_s / self.clean_per_s;
+        if share.is_finite() { share.clamp(UNDISTURBED_MIN, 1.0) } else { 1.0 }
     }
 
     /// Programs of which it cannot be seen whether they work for the server.
@@ -256,14 +268,20 @@ impl<'a> LimiterInput<'a> {
         others.into_iter().flat_map(|others| &others.undecided)
     }
 
-    /// Share of the time in which a thread ran or waited for a CPU, of all the time in which it could have run.
+    /// Share of the time in which a thread ran or waited for a CPU, of all the time in which it could have run. What it waited
+    /// for programs whose time is set aside is in no part of that twice.
     pub(super) fn wanted(&self, thread: &ServerThreadObserved) -> f64 {
-        wanted(thread) / self.server_cpus().map_or(1.0, |cpus| cpus.granted)
+        let wanted = wanted(thread) / self.granted();
+        wanted.min(1.0_f64.max(self::wanted(thread)))
     }
 
     /// Share of the time in which a thread ran, of all the time in which it could have run.
     pub(super) fn ran(&self, thread: &ServerThreadObserved) -> f64 {
-        (thread.user_mean + thread.system_mean) / self.server_cpus().map_or(1.0, |cpus| cpus.granted)
+        (thread.user_mean + thread.system_mean) / self.granted()
+    }
+
+    fn granted(&self) -> f64 {
+        self.server_cpus().map_or(1.0, |cpus| cpus.granted)
     }
 
     /// Program of a process: the name of its first thread, or, where that is not told, the program of its group that uses most.

@@ -21,6 +21,8 @@ const DISK_WAITS: [&str; 3] = ["disk", "fsync", "fdatasync"];
 const HIDDEN_MAX: f64 = 0.2;
 /// Waits behind which another thread may wait for a CPU, as it holds what they wait for.
 const BEHIND_THREADS: [&str; 2] = ["lock", "condition"];
+/// Workers that run for this share of their occupied time are bound by a CPU.
+const ONLY_RUNS: f64 = 0.9;
 /// Threads of one process that are less occupied may be of several kinds, of which one is full and the others rest.
 const ALIKE: f64 = 0.5;
 /// Workers for each process from which on they are its threads.
@@ -65,6 +67,11 @@ impl Pool {
     /// True if it is a single worker.
     pub(super) fn is_alone(&self) -> bool {
         self.workers < 1.5
+    }
+
+    /// True if its workers do nothing but run, or wait for a CPU, while they are occupied.
+    pub(super) fn only_runs(&self) -> bool {
+        self.running.is_some_and(|runs| runs >= ONLY_RUNS * self.occupancy)
     }
 
     /// Main wait of its workers, and its share of their occupied time.

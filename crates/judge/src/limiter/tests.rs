@@ -3,6 +3,7 @@
 mod ceilings;
 mod network;
 mod pools;
+mod strangers;
 mod unprepared;
 
 use super::*;

@@ -16,14 +16,14 @@ pub(super) fn utilisations(input: &LimiterInput<'_>) -> Vec<Utilisation> {
 /// What is used then by a resource that may wait for it unseen is left out.
 pub(super) fn utilisations_after(input: &LimiterInput<'_>, relief: &Relief) -> Vec<Utilisation> {
     let mut all = Vec::new();
-    // The responses that the share was used for, where it bounds them.
-    let whole_per_s = Some(input.per_s);
+    // The responses that the share was used for, where it bounds them: of the whole window, or of its undisturbed time.
+    let (whole_per_s, clean_per_s) = (Some(input.per_s), Some(input.clean_per_s));
     let mut put = |resource: String, share: f64, per_s: Option<f64>| {
         let ceiling_per_s = per_s.and_then(|per_s| laws::ceiling_per_s(per_s, share));
         all.push(Utilisation { resource, share, ceiling_per_s });
     };
     if let Some(cpus) = input.server_cpus() {
-        put(CPUS.to_owned(), cpus.used, whole_per_s);
+        put(CPUS.to_owned(), cpus.used, clean_per_s);
     }
     // More CPUs for the server are more of these.
     if let Some(used) = input.shared_cpus_used().filter(|_| *relief != Relief::Cpu) {
@@ -31,7 +31,7 @@ pub(super) fn utilisations_after(input: &LimiterInput<'_>, relief: &Relief) -> V
     }
     for thread in input.lone_threads() {
         let share = if *relief == Relief::Cpu { input.ran(thread) } else { input.wanted(thread) };
-        put(format!("thread {}", thread.name), share, whole_per_s);
+        put(format!("thread {}", thread.name), share, clean_per_s);
     }
     for pool in pools(input) {
         let Some(occupancy) = pool.occupancy_after(relief, input) else { continue };

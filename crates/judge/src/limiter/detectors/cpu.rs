@@ -3,6 +3,7 @@
 use super::{Change, Detection, Relief, Signal, figures};
 use crate::limiter::input::{CPUS, Cpus, LimiterInput};
 use crate::limiter::laws;
+use crate::limiter::pools::pools;
 use crate::text::{list, observable};
 use model::human::{percent, plural};
 use model::{OtherObserved, ServerThreadObserved};
@@ -15,7 +16,7 @@ pub(super) const OWN: f64 = 0.5;
 const PRESSURE: f64 = 0.2;
 /// Requests in flight for each CPU: what is beyond one waits for it.
 pub(super) const IN_FLIGHT: f64 = 1.5;
-/// If the hypervisor leaves less than this of the time, it is reported.
+/// If the hypervisor, or programs whose time is set aside, leave less than this of the time, it is reported.
 const STOLEN: f64 = 0.98;
 /// What confines a server to some CPUs of a machine.
 pub(super) const AFFINITY: &str = "CPU affinity (taskset, cpuset)";
@@ -34,6 +35,9 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
     let Some(Cpus { busy, used, undecided, shares, granted, count: cpus }) = input.server_cpus() else {
         return Detection::Unchecked("CPUs of the server not visible (remote, or processes hidden)");
     };
+    // Where others take time, CPU time says less: the load generator stops for them too, and CPUs rest then.
+    let kept_busy = if granted < STOLEN { kept_busy(input, cpus) } else { 0.0 };
+    let (busy, used) = (busy.max(kept_busy), used.max(kept_busy));
     let queue = queue(input, cpus);
     if busy < BUSY.min(input.full) || used < OWN || !queue {
         return Detection::Clear;
@@ -43,7 +47,11 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
     let verb = if cpus > 1.0 { "are" } else { "is" };
     let machine = input.observed().and_then(|seen| seen.machine.as_ref()).map_or(0, |machine| machine.cpus);
     let is_confined = cpus < f64::from(machine);
-    let left = if granted < STOLEN { " of the time left by the hypervisor" } else { "" };
+    let left = match granted < STOLEN {
+        true if shares.steal > 1.0 - STOLEN => " of the time left by the hypervisor",
+        true => " of undisturbed time",
+        false => "",
+    };
     let may_belong: Vec<_> = input.undecided().filter(|_| undecided >= UNDECIDED_MIN).collect();
     let says = format!(
         "the {} available to the server{} {verb} {} busy ({}){left}; {}{}{}",
@@ -66,7 +74,7 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
         says,
         share: Some(busy),
         queue,
-        ceiling_per_s: laws::ceiling_per_s(input.per_s, used),
+        ceiling_per_s: laws::ceiling_per_s(input.clean_per_s, used),
         evidence: figures([
             ("cpus", cpus),
             ("busy_share", busy),
@@ -84,6 +92,13 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
         is_inferred: used - undecided < OWN,
         ..Signal::default()
     })
+}
+
+/// Share of the time in which workers that do nothing but run keep all of the CPUs busy: a CPU for which one waits is busy with
+/// another.
+fn kept_busy(input: &LimiterInput<'_>, cpus: f64) -> f64 {
+    let fill = pools(input).into_iter().filter(|pool| pool.only_runs() && pool.workers.round() >= cpus);
+    fill.map(|pool| pool.occupancy.min(1.0)).fold(0.0, f64::max)
 }
 
 /// True if most of the work is done by several threads of one process: none of them alone would fill a CPU.

@@ -8,8 +8,6 @@ use crate::limiter::pools::{Pool, is_program, pools};
 use model::ServerThreadObserved;
 use model::human::percent;
 
-/// The only worker of a program that runs for this share of its occupied time is bound by its CPU.
-const RUNS: f64 = 0.9;
 /// The CPUs that the server may use must have room. Where other processes leave them none, it is less sure.
 const ROOM: f64 = 0.7;
 /// One CPU that spends this share on interrupts, while no other spends more than the second (rule NE-11).
@@ -79,7 +77,7 @@ fn busiest(input: &LimiterInput<'_>) -> Option<Lone> {
     });
     let only = pools(input).into_iter().find_map(|pool| {
         // Looks are a sample: they say no more of it than that it is occupied.
-        (runs(&pool) && pool.is_alone() && pool.occupancy >= input.full).then(|| Lone {
+        (pool.only_runs() && pool.is_alone() && pool.occupancy >= input.full).then(|| Lone {
             name: pool.program.clone(),
             program: pool.program.clone(),
             share: pool.occupancy,
@@ -101,7 +99,7 @@ fn signal(input: &LimiterInput<'_>, lone: &Lone, &Cpus { busy, used, count, .. }
     };
     let others = Others::of(input, lone);
     let uneven = others.as_ref().map_or_else(String::new, |others| format!(", and {}", others.says()));
-    let ceiling_per_s = laws::ceiling_per_s(input.per_s, share.min(1.0));
+    let ceiling_per_s = laws::ceiling_per_s(input.clean_per_s, share.min(1.0));
     Signal {
         name: "single-thread-limited",
         resource: format!("thread {name}"),
@@ -123,13 +121,8 @@ fn signal(input: &LimiterInput<'_>, lone: &Lone, &Cpus { busy, used, count, .. }
 
 /// Pools of the program with one worker that only runs, which is the thread that is full.
 fn only_workers(input: &LimiterInput<'_>, program: &str) -> Vec<String> {
-    let is_it = |pool: &Pool| pool.program == program && pool.is_alone() && runs(pool);
+    let is_it = |pool: &Pool| pool.program == program && pool.is_alone() && pool.only_runs();
     pools(input).into_iter().filter(is_it).map(|pool| pool.resource()).collect()
-}
-
-/// True if its workers do nothing but run while they are occupied.
-fn runs(pool: &Pool) -> bool {
-    pool.running.is_some_and(|runs| runs >= RUNS * pool.occupancy)
 }
 
 /// A second process or thread of the same kind.

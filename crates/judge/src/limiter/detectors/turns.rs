@@ -29,7 +29,7 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
     };
     let name = &process.name;
     let share = (process.cpu_cores / cpus.granted / slots).min(1.0);
-    let ceiling_per_s = laws::ceiling_per_s(input.per_s, share);
+    let ceiling_per_s = laws::ceiling_per_s(input.clean_per_s, share);
     let is_one = slots < 1.5;
     Detection::hit(Signal {
         name: if is_one { "single-thread-limited" } else { "worker-pool-limited" },

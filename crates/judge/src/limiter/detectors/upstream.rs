@@ -7,8 +7,9 @@ use crate::limiter::pools::{Pool, pools};
 use model::FULL_PIPE;
 use model::human::percent;
 
-/// As for the server itself: a thread that does nothing else, and a pool without a worker to spare.
-const THREAD_BUSY: f64 = 0.95;
+/// A thread that does next to nothing else: that workers wait for it says the rest.
+const THREAD_BUSY: f64 = 0.85;
+/// A pool without a worker to spare.
 const OCCUPIED: f64 = 0.95;
 /// A database whose workers wait for locks for this share of their time.
 const LOCKED: f64 = 0.5;
@@ -41,7 +42,7 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
         resource: culprit.on,
         share: Some(culprit.share),
         queue: true,
-        ceiling_per_s: culprit.used.and_then(|used| laws::ceiling_per_s(input.per_s, used.min(1.0))),
+        ceiling_per_s: culprit.used.and_then(|used| laws::ceiling_per_s(input.clean_per_s, used.min(1.0))),
         // Workers that wait at a pipe would do without that wait what nobody has seen.
         hides_next: culprit.used.is_none(),
         evidence: figures([
@@ -82,7 +83,7 @@ pub(super) fn culprit(pool: &Pool, input: &LimiterInput<'_>) -> Option<Culprit> 
     let busiest = threads.max_by(|a, b| input.wanted(a).total_cmp(&input.wanted(b)))?;
     let share = input.wanted(busiest);
     let how = format!("whose thread {} is {} busy", busiest.name, percent(share.min(1.0)));
-    let service_ns = laws::ceiling_per_s(input.per_s, share.min(1.0)).map(|per_s| 1e9 / per_s);
+    let service_ns = laws::ceiling_per_s(input.clean_per_s, share.min(1.0)).map(|per_s| 1e9 / per_s);
     (share >= THREAD_BUSY).then(|| Culprit { service_ns, ..limit(how, share) })
 }
 

@@ -132,7 +132,7 @@ pub use sample::{
 };
 pub use samples::{ProfileBegun, SampledCode, SampledProcess, SampledStack, SamplesAdded, SamplesBegun};
 pub use served::{Served, Step};
-pub use session::{Begun, Measurement, SessionEvent};
+pub use session::{Begun, MeasurementKind, SessionEvent};
 pub use shape::{CurveModel, ModelAicc, Retrograde, UslLaw};
 pub use source::SourceId;
 pub use status::{Around, CountedRequests, Figure, LOGIN_REFUSED, ServerStatus, StatusLook, StatusRecord};

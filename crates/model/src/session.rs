@@ -116,7 +116,7 @@ pub struct Begun {
     /// Wall-clock start, RFC 3339, UTC.
     pub started: String,
     /// What is measured.
-    pub measurement: Measurement,
+    pub measurement: MeasurementKind,
     /// Where.
     pub environment: Environment,
     /// What bounds the server.
@@ -126,7 +126,7 @@ pub struct Begun {
 /// Kind of a measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Measurement {
+pub enum MeasurementKind {
     /// One load.
     Run {
         /// True if the result has a limiter even if it names no limit.

@@ -1,4 +1,4 @@
-//! Command line. Nothing below [`crate::settings`] sees these types.
+//! Command line. Only `settings` and the verbs see these types.
 
 pub(crate) mod audit;
 pub(crate) mod capacity;
@@ -154,21 +154,10 @@ pub(crate) struct RunArgs {
     ///
     /// After the measurement the server is restarted with and without the limit raised, and the gain is compared with
     /// the prediction. Each block takes one warm-up and window per variant.
-    #[arg(long, conflicts_with_all = ["url", "server_host"])]
+    #[arg(long, conflicts_with_all = ["url", "server_host", "no_observe"])]
     pub(crate) confirm: bool,
     #[command(flatten)]
-    pub(crate) request: RequestArgs,
-    #[command(flatten)]
-    pub(crate) generator: GeneratorArgs,
-    #[command(flatten)]
-    pub(crate) clients: ClientArgs,
-    #[command(flatten)]
-    pub(crate) observe: ObserverArgs,
-    /// Disable monitoring of machine, server and status pages
-    ///
-    /// Rules that need these data are not checked. Serves to measure the monitoring overhead.
-    #[arg(long, help_heading = "Observation", conflicts_with_all = ["observe", "status", "confirm"])]
-    pub(crate) no_observe: bool,
+    pub(crate) measured: MeasuredArgs,
     #[command(flatten)]
     pub(crate) thresholds: ThresholdArgs,
     #[command(flatten)]
@@ -212,7 +201,7 @@ pub(crate) struct SweepArgs {
     ///
     /// After the measurement the server is restarted with and without the limit raised, and the gain is compared with
     /// the prediction. Each block takes one warm-up and window per variant.
-    #[arg(long, conflicts_with_all = ["url", "server_host"])]
+    #[arg(long, conflicts_with_all = ["url", "server_host", "no_observe"])]
     pub(crate) confirm: bool,
     /// Load that rises from level to level
     #[arg(long, value_enum, default_value_t = OverArg::Connections)]
@@ -250,6 +239,17 @@ pub(crate) struct SweepArgs {
     #[arg(long, value_enum)]
     pub(crate) arrivals: Option<ArrivalsArg>,
     #[command(flatten)]
+    pub(crate) measured: MeasuredArgs,
+    #[command(flatten)]
+    pub(crate) thresholds: ThresholdArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// What all verbs share that measure: the request, the load generator, other machines, and what is observed.
+#[derive(Debug, Args)]
+pub(crate) struct MeasuredArgs {
+    #[command(flatten)]
     pub(crate) request: RequestArgs,
     #[command(flatten)]
     pub(crate) generator: GeneratorArgs,
@@ -259,13 +259,10 @@ pub(crate) struct SweepArgs {
     pub(crate) observe: ObserverArgs,
     /// Disable monitoring of machine, server and status pages
     ///
-    /// Rules that need these data are not checked. Serves to measure the monitoring overhead.
-    #[arg(long, help_heading = "Observation", conflicts_with_all = ["observe", "status", "confirm"])]
+    /// Rules that need these data are not checked, server CPU time is not known, and disturbed time is not set aside. Serves
+    /// to measure the monitoring overhead.
+    #[arg(long, help_heading = "Observation", conflicts_with_all = ["observe", "status"])]
     pub(crate) no_observe: bool,
-    #[command(flatten)]
-    pub(crate) thresholds: ThresholdArgs,
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
 }
 
 /// Request to send, and response to expect.

@@ -3,16 +3,22 @@
 //! `flags -> Settings -> Plan -> engine -> events -> record -> evidence -> judge -> report`; this crate is the
 //! first three arrows, the record, and the glue. One file a verb in [`verbs`].
 
+mod agent_side;
 mod agents;
 mod cli;
 mod coordinate;
+mod environment;
 mod exit;
 mod interrupt;
+mod journal;
 mod lock;
+mod outlet;
 mod output;
 mod profiling;
 mod random;
+mod recovery;
 mod result;
+mod serving;
 mod session;
 mod settings;
 mod store;

@@ -4,9 +4,9 @@ pub(crate) mod difference;
 pub(crate) mod php;
 pub(crate) mod samples;
 
+use crate::environment::is_local;
 use crate::exit::CommandError;
 use crate::output::printer;
-use crate::settings::target_url::is_local;
 use crate::store::private;
 use input::text_at_most;
 use model::{Address, Event, Peak, Phase, Plan, Profiled, Redacted, SamplesAdded, SessionEvent, SweepRecord};

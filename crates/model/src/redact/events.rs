@@ -2,7 +2,7 @@
 
 use super::{REDACTED, Redact, Redacted, names};
 use crate::{
-    ArmRecord, Bandwidth, Baseline, Begun, Environment, Event, ExperimentEvent, Fetch, Measurement, PageLoad, Plan,
+    ArmRecord, Bandwidth, Baseline, Begun, Environment, Event, ExperimentEvent, Fetch, MeasurementKind, PageLoad, Plan,
     Probe, Request, SampledProcess, SamplesAdded, SamplesBegun, Served, ServerHost, SessionEvent, StatusLook,
     TargetCheck,
 };
@@ -105,8 +105,8 @@ impl Redact for Begun {
         self.environment.redact();
         match &mut self.measurement {
             // Of a goal nothing but names and numbers is left once it has been read.
-            Measurement::Run { .. } | Measurement::Capacity { .. } | Measurement::Compare { .. } => {}
-            Measurement::Sweep { arm, .. } => arm.iter_mut().for_each(text),
+            MeasurementKind::Run { .. } | MeasurementKind::Capacity { .. } | MeasurementKind::Compare { .. } => {}
+            MeasurementKind::Sweep { arm, .. } => arm.iter_mut().for_each(text),
         }
     }
 }

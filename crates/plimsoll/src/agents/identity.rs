@@ -1,7 +1,7 @@
 //! Who this program is, for the other end of a stream.
 
+use crate::environment::usable_cpus;
 use crate::exit::CommandError;
-use crate::session::environment::usable_cpus;
 use agent::{Hello, PROTOCOL};
 use std::path::Path;
 use std::thread::available_parallelism;

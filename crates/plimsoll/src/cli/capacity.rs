@@ -1,9 +1,7 @@
 //! The flags of `plimsoll capacity`.
 
-use crate::cli::clients::ClientArgs;
-use crate::cli::observe::ObserverArgs;
 use crate::cli::threshold::ThresholdArgs;
-use crate::cli::{ArrivalsArg, GeneratorArgs, OutputArgs, RequestArgs, WarmupArg};
+use crate::cli::{ArrivalsArg, MeasuredArgs, OutputArgs, WarmupArg};
 use clap::Args;
 use model::{Count, Duration, Rate};
 
@@ -78,18 +76,7 @@ pub(crate) struct CapacityArgs {
     #[arg(long, value_enum, default_value_t = ArrivalsArg::Poisson)]
     pub(crate) arrivals: ArrivalsArg,
     #[command(flatten)]
-    pub(crate) request: RequestArgs,
-    #[command(flatten)]
-    pub(crate) generator: GeneratorArgs,
-    #[command(flatten)]
-    pub(crate) clients: ClientArgs,
-    #[command(flatten)]
-    pub(crate) observe: ObserverArgs,
-    /// Disable monitoring of machine, server and status pages
-    ///
-    /// Rules that need these data are not checked, and disturbed time is not set aside.
-    #[arg(long, help_heading = "Observation", conflicts_with_all = ["observe", "status"])]
-    pub(crate) no_observe: bool,
+    pub(crate) measured: MeasuredArgs,
     #[command(flatten)]
     pub(crate) thresholds: ThresholdArgs,
     #[command(flatten)]

@@ -1,9 +1,7 @@
 //! The flags of `plimsoll compare`.
 
-use crate::cli::clients::ClientArgs;
 use crate::cli::given::Given;
-use crate::cli::observe::ObserverArgs;
-use crate::cli::{ArrivalsArg, GeneratorArgs, OutputArgs, RequestArgs, WarmupArg};
+use crate::cli::{ArrivalsArg, MeasuredArgs, OutputArgs, WarmupArg};
 use clap::{Args, ValueEnum};
 use model::{Count, Duration, Rate};
 
@@ -110,24 +108,13 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_enum, default_value_t = ArrivalsArg::Poisson)]
     pub(crate) arrivals: ArrivalsArg,
     #[command(flatten)]
-    pub(crate) request: RequestArgs,
-    #[command(flatten)]
-    pub(crate) generator: GeneratorArgs,
-    #[command(flatten)]
-    pub(crate) observe: ObserverArgs,
-    /// Disable monitoring of machine, server and status pages
-    ///
-    /// Server CPU per request is not compared, and disturbed time is not set aside.
-    #[arg(long, help_heading = "Observation", conflicts_with_all = ["observe", "status"])]
-    pub(crate) no_observe: bool,
+    pub(crate) measured: MeasuredArgs,
     /// Differential CPU flame graph of each variant against the baseline: profiles/1-to-2.svg
     ///
     /// Each variant is profiled after the blocks, in a trial of its own of twice the --duration at the fixed load (or the
     /// only one), which no figure is from. Needs a server on this machine and the permissions of plimsoll profile.
     #[arg(long, help_heading = "Observation", conflicts_with_all = ["aa", "client", "server_host"])]
     pub(crate) profile: bool,
-    #[command(flatten)]
-    pub(crate) clients: ClientArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }

@@ -2,7 +2,6 @@
 
 pub(crate) mod capacity;
 pub(crate) mod compare;
-pub(crate) mod confirm;
 pub(crate) mod sweep;
 
 use crate::exit::{CommandError, Exit};

@@ -1,5 +1,4 @@
-//! Output of results and of progress.
+//! Output to the terminal: results, and progress.
 
-pub(crate) mod deliver;
 pub(crate) mod printer;
 pub(crate) mod progress;

@@ -1,6 +1,6 @@
 //! Live progress on stderr: what is going on, how far it is, how long it still takes.
 
-use crate::session::sinks::Sink;
+use crate::outlet::Sink;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use model::{Event, Load, NS_PER_S, Phase, Plan, Redacted, StatusLook, Stop, Tick, Warmup, human};
 use report::visible;

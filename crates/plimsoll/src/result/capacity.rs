@@ -3,7 +3,7 @@
 //! The search is made again from its trials, so that a record is the same for one that has just ended and for one that
 //! is read back.
 
-use super::{Facts, Point, keep};
+use super::{Facts, Point, keep_point};
 use evidence::{EvidenceBuilder, backlog, undisturbed_backlog};
 use judge::goal::{Goal, Measured};
 use judge::limiter::limiter_of_sweep;
@@ -11,7 +11,7 @@ use judge::{CapacityClaim, judge_capacity, judge_run};
 use model::human::rate;
 use model::{
     CapacityBracket, CapacityReason, CapacityRecord, ConditionRecord, Evidence, FORMAT_CAPACITY, FindingState,
-    LimiterContext, Measurement, NS_PER_S, Second, SweepEvidence, SweepPoint, TrialMade, TrialPurpose, TrialRecord,
+    LimiterContext, MeasurementKind, NS_PER_S, Second, SweepEvidence, SweepPoint, TrialMade, TrialPurpose, TrialRecord,
 };
 use report::record::AnyRecord;
 use stats::{CapacityOutcome, CapacityResult, CapacitySearch, CapacityTrial, Obstacle, backlog_grew};
@@ -24,9 +24,9 @@ const CLIENT_LIMITS: [&str; 5] = ["CL-01", "CL-03", "CL-05", "CL-07", "CL-11"];
 const BACKLOG: &str = "backlog";
 
 /// One trial, and everything that was measured in it.
-pub(crate) struct Trial {
-    pub(crate) made: TrialMade,
-    pub(crate) builder: EvidenceBuilder,
+pub(super) struct Trial {
+    pub(super) made: TrialMade,
+    pub(super) builder: EvidenceBuilder,
 }
 
 impl Trial {
@@ -55,8 +55,7 @@ pub(crate) struct JudgedTrial {
 
 impl JudgedTrial {
     /// Puts the goal to a trial; `limits` says which CPUs the server may use.
-    pub(crate) fn new(goal: &Goal, limits: &LimiterContext, trial: &Trial) -> Self {
-        let Trial { made, builder } = trial;
+    pub(crate) fn new(goal: &Goal, limits: &LimiterContext, made: &TrialMade, builder: &EvidenceBuilder) -> Self {
         let evidence = builder.evidence();
         let histograms = builder.histograms();
         let measured =
@@ -135,8 +134,8 @@ fn client_limit(evidence: &Evidence) -> Option<Obstacle> {
 ///
 /// # Errors
 /// One line, when the facts are not those of such a search, or its closed loop was not measured.
-pub(crate) fn capacity_record(facts: &Facts, trials: &[Trial]) -> Result<CapacityRecord, String> {
-    let Measurement::Capacity { goal } = &facts.begun.measurement else {
+pub(super) fn capacity_record(facts: &Facts, trials: &[Trial]) -> Result<CapacityRecord, String> {
+    let MeasurementKind::Capacity { goal } = &facts.begun.measurement else {
         return Err("it is no search for a capacity".to_owned());
     };
     let goal = Goal::parse(Some(goal)).map_err(|why| format!("its goal {why}"))?;
@@ -205,12 +204,12 @@ impl Walked {
 
     /// Takes in the next trial. One that was cut short, or that was not asked for, is told and does not count.
     fn take(&mut self, goal: &Goal, limits: &LimiterContext, trial: &Trial) {
-        let judged = JudgedTrial::new(goal, limits, trial);
+        let judged = JudgedTrial::new(goal, limits, &trial.made, &trial.builder);
         let asked = self.search.next();
         let asked = asked.filter(|asked| !judged.is_cut && asked.load_per_s == trial.made.load_per_s);
         let counted = asked.is_some() && self.search.apply(&judged.outcome);
         if counted {
-            keep(&mut self.merged, trial.made.load_per_s, trial.builder.clone());
+            keep_point(&mut self.merged, trial.made.load_per_s, trial.builder.clone());
         }
         let bracket = self.search.bracket();
         self.records.push(trial_record(trial, &judged, asked, counted, bracket));

@@ -2,16 +2,18 @@
 
 mod capacity;
 mod compare;
+mod measurement;
 pub(crate) mod render;
-pub(crate) mod replay;
 mod sweep;
 mod thresholds;
 
-pub(crate) use capacity::{JudgedTrial, Trial, capacity_record};
-pub(crate) use compare::{
-    ComparedTrial, Measured, SearchedCapacity, compare_record, outcome as compare_outcome, stored_comparison,
-};
-pub(crate) use sweep::{Point, keep, sweep_record, sweeps_record};
+pub(crate) use capacity::JudgedTrial;
+use capacity::{Trial, capacity_record};
+pub(crate) use compare::stored_comparison;
+use compare::{ComparedTrial, Measured, SearchedCapacity, compare_record, outcome as compare_outcome};
+pub(crate) use measurement::{LoadState, Measurement, NoRecord};
+pub(crate) use sweep::sweeps_record;
+use sweep::{Point, keep as keep_point, sweep_record};
 pub(crate) use thresholds::Asked;
 
 use evidence::EvidenceBuilder;
@@ -19,7 +21,7 @@ use judge::goal::Goal;
 use judge::limiter::{confirm, limiter_of_run, names_a_limit};
 use model::{
     ArmProfile, ArmRecord, Begun, CapacitySettings, Change, CompareSettings, Confirmation, Environment, Evidence,
-    Limiter, LimiterContext, LostAgent, Measurement, Profiled, RiseEnd, RunRecord, SentInAll, SessionEvent,
+    Limiter, LimiterContext, LostAgent, MeasurementKind, Profiled, RiseEnd, RunRecord, SentInAll, SessionEvent,
 };
 use report::record::AnyRecord;
 
@@ -52,7 +54,7 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
-    pub(crate) const fn new(begun: Begun) -> Self {
+    const fn new(begun: Begun) -> Self {
         Self {
             begun,
             changes: None,
@@ -72,9 +74,9 @@ impl Facts {
         }
     }
 
-    pub(crate) fn apply(&mut self, event: &SessionEvent) {
+    fn apply(&mut self, event: &SessionEvent) {
         match event {
-            // Facts begin with the first; whoever has the events of loads takes these in.
+            // Facts begin with the first; the others are of loads, or of a result that is made of several.
             SessionEvent::Begun(_)
             | SessionEvent::Point { .. }
             | SessionEvent::Trial { .. }
@@ -122,12 +124,13 @@ impl Facts {
         self.comparison.as_ref()?.1.get(index)
     }
 
-    const fn is_capacity(&self) -> bool {
-        matches!(self.begun.measurement, Measurement::Capacity { .. })
+    /// What is measured.
+    pub(crate) const fn kind(&self) -> &MeasurementKind {
+        &self.begun.measurement
     }
 
     const fn is_comparison(&self) -> bool {
-        matches!(self.begun.measurement, Measurement::Compare { .. })
+        matches!(self.begun.measurement, MeasurementKind::Compare { .. })
     }
 
     /// True if it is known what came of the samples.
@@ -135,8 +138,9 @@ impl Facts {
         self.profiled.is_some() || self.profile_unavailable.is_some()
     }
 
-    const fn wants_profile(&self) -> bool {
-        use Measurement::{Run, Sweep};
+    /// True if a profile was asked for.
+    pub(crate) const fn wants_profile(&self) -> bool {
+        use MeasurementKind::{Run, Sweep};
         matches!(self.begun.measurement, Run { wants_profile: true, .. } | Sweep { wants_profile: true, .. })
     }
 
@@ -172,12 +176,12 @@ impl Facts {
 }
 
 /// The record of a measurement of one load.
-pub(crate) fn run_record(facts: &Facts, builder: &EvidenceBuilder) -> RunRecord {
+fn run_record(facts: &Facts, builder: &EvidenceBuilder) -> RunRecord {
     let evidence = Evidence { profile: facts.profiled.clone(), ..facts.evidence(builder) };
     let verdict = judge::judge_run(&evidence);
     let limiter = facts.confirmed(limiter_of_run(&evidence, &verdict, &facts.begun.limits));
     let verdict = judge::beside_limiter(verdict, Some(&limiter));
-    let is_wanted = matches!(facts.begun.measurement, Measurement::Run { wants_limiter: true, .. });
+    let is_wanted = matches!(facts.begun.measurement, MeasurementKind::Run { wants_limiter: true, .. });
     let (environment, started) = (facts.environment(), facts.begun.started.clone());
     let run = report::record::run_record(&evidence, verdict, builder.goodput(), environment, started);
     let record = RunRecord {
@@ -215,7 +219,7 @@ mod tests {
     fn what_makes_variants_unlike_is_in_the_record_without_secrets() {
         let mut facts = Facts::new(Begun {
             started: String::new(),
-            measurement: Measurement::Compare { arms: 2 },
+            measurement: MeasurementKind::Compare { arms: 2 },
             environment: Environment::default(),
             limits: LimiterContext::default(),
         });

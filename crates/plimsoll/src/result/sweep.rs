@@ -5,22 +5,22 @@ use evidence::EvidenceBuilder;
 use judge::Carriers;
 use judge::limiter::limiter_of_sweep;
 use model::{
-    Capacity, FORMAT_SWEEP, Limiter, Measurement, Peak, PointSummary, RestsOn, SweepEvidence, SweepPoint, SweepRecord,
-    SweepsRecord,
+    Capacity, FORMAT_SWEEP, Limiter, MeasurementKind, Peak, PointSummary, RestsOn, SweepEvidence, SweepPoint,
+    SweepRecord, SweepsRecord,
 };
 use report::record::AnyRecord;
 use stats::{CurveShape, LoadRepeats, curve_shape, goodput_interval};
 
 /// One load and everything measured at it.
-pub(crate) struct Point {
+pub(super) struct Point {
     /// Connections, or requests per second.
-    pub(crate) load: f64,
+    pub(super) load: f64,
     /// All iterations merged.
-    pub(crate) builder: EvidenceBuilder,
+    pub(super) builder: EvidenceBuilder,
 }
 
 /// Takes a measurement in: as a point of its own, or as one more iteration of one there is.
-pub(crate) fn keep(points: &mut Vec<Point>, load: f64, builder: EvidenceBuilder) {
+pub(super) fn keep(points: &mut Vec<Point>, load: f64, builder: EvidenceBuilder) {
     match points.iter_mut().find(|point| point.load == load) {
         None => points.push(Point { load, builder }),
         Some(point) => point.builder.merge(&builder),
@@ -36,10 +36,12 @@ const fn why_no_more_is_known(is_saturated: bool) -> &'static str {
 }
 
 /// Judges the points, in whatever order they were measured, and puts everything together.
-pub(crate) fn sweep_record(facts: &Facts, points: &[Point]) -> SweepRecord {
+pub(super) fn sweep_record(facts: &Facts, points: &[Point]) -> SweepRecord {
     let (limit, over_rate, arm) = match &facts.begun.measurement {
-        Measurement::Sweep { limit, over_rate, arm, .. } => (*limit, *over_rate, arm.clone()),
-        Measurement::Run { .. } | Measurement::Capacity { .. } | Measurement::Compare { .. } => (0.0, false, None),
+        MeasurementKind::Sweep { limit, over_rate, arm, .. } => (*limit, *over_rate, arm.clone()),
+        MeasurementKind::Run { .. } | MeasurementKind::Capacity { .. } | MeasurementKind::Compare { .. } => {
+            (0.0, false, None)
+        }
     };
     let environment = facts.environment();
     let mut points: Vec<&Point> = points.iter().collect();

@@ -2,12 +2,12 @@
 //! them, so that all its loads come from the same agents.
 
 use crate::agents::remote::Agents;
+use crate::agents::server_place::{ServePlace, ServerHostOptions};
 use crate::agents::source::RemoteOptions;
 use crate::exit::{CommandError, Exit};
 use crate::output::progress::Progress;
 use crate::session::bandwidth;
-use crate::session::served_there::ServePlace;
-use crate::session::server_host::{ObservedThere, ServerHost, ServerHostOptions};
+use crate::session::server_host::{ObservedThere, ServerHost};
 use crate::settings::clients::Machines;
 use model::{Address, Bandwidth, SessionEvent};
 use std::net::IpAddr;

@@ -3,28 +3,26 @@
 pub(crate) mod agents;
 pub(crate) mod backlog;
 pub(crate) mod bandwidth;
-pub(crate) mod environment;
 pub(crate) mod numbers;
 pub(crate) mod observers;
 pub(crate) mod partner;
 pub(crate) mod served_there;
 pub(crate) mod server_host;
-pub(crate) mod serving;
-pub(crate) mod sinks;
 pub(crate) mod status;
 pub(crate) mod sut;
 pub(crate) mod watch;
 
 use crate::agents::remote::{Agents, command_error};
+use crate::environment::{self, is_local};
 use crate::exit::{CommandError, Exit};
+use crate::journal::{Journal, LoadJournal};
 use crate::output::printer;
 use crate::output::progress::Progress;
 use crate::profiling::{Sampled, Sampling, php};
 use crate::settings::Settings;
 use crate::settings::draft::Draft;
 use crate::settings::selectors::Selectors;
-use crate::settings::target_url::{TargetUrl, is_local};
-use crate::store::{Log, Recorder};
+use crate::settings::target_url::TargetUrl;
 use crate::sys::forget_used_text;
 use agent::FleetError;
 use agent::segment::Part;
@@ -35,15 +33,15 @@ use evidence::EvidenceBuilder;
 use judge::check::Machine;
 use judge::limiter::speeds;
 use model::{
-    ALL_ELSEWHERE, Address, Begun, Change, CheckState, DuetSet, Environment, Event, LimiterContext, Load, Measurement,
-    NOT_OBSERVED, NS_PER_S, Numbering, Plan, Probe, Redacted, Sample, SessionEvent, SourceId, Stop, Warmup,
+    ALL_ELSEWHERE, Address, Begun, Change, CheckState, DuetSet, Environment, Event, LimiterContext, Load,
+    MeasurementKind, NOT_OBSERVED, NS_PER_S, Numbering, Plan, Probe, Redacted, Sample, SessionEvent, SourceId, Stop,
+    Warmup,
 };
 use numbers::{NUMBERS_A_LOAD, first_number};
 use observe::{Backends, TakenFingerprint};
 use observers::Observers;
 use partner::Partner;
 use server_host::ServerHost;
-use sinks::{Outlet, Sink};
 use stack::{PhpSamples, Spec};
 use status::StatusPages;
 use std::cell::OnceCell;
@@ -91,6 +89,26 @@ pub(crate) struct Session {
     /// Set by ^C.
     stop: Arc<AtomicBool>,
     pub(crate) progress: Progress,
+}
+
+/// What goes on beside a load.
+pub(crate) enum Beside {
+    /// Nothing but what observes it.
+    Nothing,
+    /// Another load on another server.
+    Partner(Partner),
+    /// The load is ended early when its backlog runs away.
+    BacklogWatch,
+    /// The CPU time of its window is sampled.
+    Sampling,
+}
+
+/// What came of a load beside its events.
+pub(crate) struct Measured {
+    /// True if it was ended as its backlog ran away.
+    pub(crate) ran_away: bool,
+    /// `None` of a load that was not sampled.
+    pub(crate) sampled: Option<Sampled>,
 }
 
 /// What a verb wants to measure, and how.
@@ -213,8 +231,8 @@ impl Session {
     }
 
     /// Begins the measurement, whose largest load is that of `plan`: tells what of this machine is known to stand in its way,
-    /// and opens its log. It puts nothing on the target.
-    pub(crate) fn begin(&self, measurement: Measurement, plan: &Plan) -> Result<Log, CommandError> {
+    /// and begins its journal. It puts nothing on the target.
+    pub(crate) fn begin(&self, measurement: MeasurementKind, plan: &Plan) -> Result<Journal, CommandError> {
         let now = watch::sample_now(&plan.target.address);
         // What limits a load from elsewhere is checked there.
         let check =
@@ -223,19 +241,13 @@ impl Session {
         check.extend(self.php_samples().map(|samples| php::check_row(samples.clock)));
         check.retain(|row| row.state >= CheckState::Warning);
         check.iter().for_each(|row| self.progress.line(&report::terminal::check_row(row)));
-        let recorder = match measurement {
-            Measurement::Run { .. } => Recorder::open(&self.directory),
-            Measurement::Sweep { .. } | Measurement::Capacity { .. } | Measurement::Compare { .. } => {
-                Recorder::without_histograms(&self.directory)
-            }
-        };
         let begun = Begun {
             started: self.started.clone(),
             measurement,
             environment: Environment { check, ..self.environment() },
             limits: self.limits(),
         };
-        Ok(Log::new(recorder?, begun))
+        Journal::begin(&self.directory, begun)
     }
 
     /// What has changed of machine and server since the begin.
@@ -309,47 +321,48 @@ impl Session {
         Plan { threads, spin_ns: self.settings.remote_spin(load, threads, agents.cpus()), ..plan }
     }
 
-    /// Puts the load of `plan` on the target, with `label` before its progress, and has its events recorded.
+    /// Puts the load of `plan` on the target, with `label` before its progress, while `beside` goes on. Its events are told to
+    /// `journal`.
     pub(crate) fn measure(
         &mut self,
         plan: &Plan,
         label: &str,
-        recorder: &mut Recorder,
-    ) -> Result<EvidenceBuilder, CommandError> {
-        let control = self.control(plan);
-        let beside = self.beside(None, &control);
-        let builder = self.load(plan, label, recorder, &control, beside)?;
-        self.budget_ns = self.budget_ns.saturating_sub(builder.prolonged_ns());
-        Ok(builder)
+        journal: &mut LoadJournal<'_>,
+        beside: Beside,
+    ) -> Result<Measured, CommandError> {
+        let mut control = self.control(plan);
+        let (mut partner, mut backlog, mut sampling) = (None, None, None);
+        match beside {
+            Beside::Nothing => {}
+            Beside::Partner(load) => {
+                control = load.control(control);
+                partner = Some(load);
+            }
+            Beside::BacklogWatch => backlog = Some(BacklogWatch::new(plan, &control)),
+            Beside::Sampling => sampling = Some(self.sampling(plan)),
+        }
+        let beside = Observers {
+            backlog: backlog.as_mut(),
+            sampling: sampling.as_mut(),
+            ..self.observers(partner.as_ref(), &control)
+        };
+        self.load(plan, label, journal, &control, beside)?;
+        let prolonged_ns = journal.evidence().map_or(0, EvidenceBuilder::prolonged_ns);
+        self.budget_ns = self.budget_ns.saturating_sub(prolonged_ns);
+        if let Some(partner) = partner {
+            partner.end();
+        }
+        let ran_away = backlog.is_some_and(|backlog| backlog.ran_away);
+        if sampling.is_some() {
+            self.progress.say("looking up names for the profile");
+        }
+        Ok(Measured { ran_away, sampled: sampling.map(Sampling::finish) })
     }
 
-    /// The same while `partner` puts its load on another server.
-    pub(crate) fn measure_with(
-        &mut self,
-        partner: Partner,
-        plan: &Plan,
-        label: &str,
-        recorder: &mut Recorder,
-    ) -> Result<EvidenceBuilder, CommandError> {
-        let control = partner.control(self.control(plan));
-        let beside = self.beside(Some(&partner), &control);
-        let builder = self.load(plan, label, recorder, &control, beside)?;
-        partner.end();
-        Ok(builder)
-    }
-
-    /// The same, but the load is ended early when its backlog runs away; true if it was.
-    pub(crate) fn measure_trial(
-        &mut self,
-        plan: &Plan,
-        label: &str,
-        recorder: &mut Recorder,
-    ) -> Result<(EvidenceBuilder, bool), CommandError> {
-        let control = self.control(plan);
-        let mut backlog = BacklogWatch::new(plan, &control);
-        let beside = Observers { backlog: Some(&mut backlog), ..self.beside(None, &control) };
-        let builder = self.load(plan, label, recorder, &control, beside)?;
-        Ok((builder, backlog.ran_away))
+    /// Samples of where the CPU time of a window goes.
+    fn sampling(&self, plan: &Plan) -> Sampling {
+        let watched = self.watched();
+        Sampling::new(plan, watched.server.as_ref(), &watched.companions, self.php_samples(), &self.directory)
     }
 
     /// What acts on the load of `plan`: one that is disturbed may take half as long again, within the budget.
@@ -359,31 +372,14 @@ impl Session {
         Control { stop: Arc::clone(&self.stop), prolong_max_ns, ..Control::default() }
     }
 
-    /// The same with samples of where the CPU time of its window goes.
-    pub(crate) fn measure_profiled(
-        &mut self,
-        plan: &Plan,
-        label: &str,
-        recorder: &mut Recorder,
-    ) -> Result<(EvidenceBuilder, Sampled), CommandError> {
-        let watched = self.watched();
-        let (server, php) = (watched.server.as_ref(), self.php_samples());
-        let mut sampling = Sampling::new(plan, server, &watched.companions, php, &self.directory);
-        let control = self.control(plan);
-        let beside = Observers { sampling: Some(&mut sampling), ..self.beside(None, &control) };
-        let builder = self.load(plan, label, recorder, &control, beside)?;
-        self.progress.say("looking up names for the profile");
-        Ok((builder, sampling.finish()))
-    }
-
     fn load(
         &mut self,
         plan: &Plan,
         label: &str,
-        recorder: &mut Recorder,
+        journal: &mut LoadJournal<'_>,
         control: &Control,
         beside: Observers<'_>,
-    ) -> Result<EvidenceBuilder, CommandError> {
+    ) -> Result<(), CommandError> {
         self.next_number += NUMBERS_A_LOAD;
         self.progress.begin(label, plan);
         let is_load_here = self.agents.load.is_none();
@@ -393,17 +389,17 @@ impl Session {
             None => Generator::Here,
             Some(agents) => Generator::Agents(agents, agents.parts(self.settings.threads, plan.load.connections())?),
         };
-        let outcome = measure(plan, &self.probe, &generator, recorder, control, &mut beside, &mut self.progress);
+        let outcome = measure(plan, &self.probe, &generator, journal, control, &mut beside, &mut self.progress);
         // Its requests have been told, once.
         self.probe.sent = Some(0);
         outcome.map_err(|error| match error.exit {
-            Exit::Target => self.sut.lost().map_or(error, |lost| without_server(lost, recorder)),
+            Exit::Target => self.sut.lost().map_or(error, |lost| without_server(lost, journal)),
             _ => error,
         })
     }
 
     /// What looks on while the load runs.
-    fn beside<'a>(&self, partner: Option<&'a Partner>, control: &Control) -> Observers<'a> {
+    fn observers<'a>(&self, partner: Option<&'a Partner>, control: &Control) -> Observers<'a> {
         let (server_watch, sampling, backlog) = (None, None, None);
         let has_part = self.agents.load.is_none() || self.is_server_here() || self.selectors.server.is_some();
         let is_watched = self.is_observed && has_part;
@@ -498,10 +494,10 @@ fn watched(sut: &Sut, address: &Address, is_here: bool, selectors: &Selectors, p
 }
 
 /// That a load has failed because the agent that had started the server was lost, which is recorded.
-fn without_server(lost: FleetError, recorder: &mut Recorder) -> CommandError {
+fn without_server(lost: FleetError, journal: &mut LoadJournal<'_>) -> CommandError {
     if let FleetError::Lost { name, why } | FleetError::Agent { name, why, .. } = &lost {
         let (source, name, why) = (SourceId::SERVER_HOST, name.clone(), why.clone());
-        recorder.take(&Redacted::new(Event::AgentLost { at_ns: 0, source, name, why }));
+        journal.tell(Event::AgentLost { at_ns: 0, source, name, why });
     }
     served_there::gone(command_error(lost))
 }
@@ -550,41 +546,33 @@ impl Generator<'_> {
     }
 }
 
-/// Puts the load of `plan` on its target and returns what was seen, recording it as it goes.
+/// Puts the load of `plan` on its target and tells what happens as it goes.
 fn measure(
     plan: &Plan,
     probe: &Probe,
     generator: &Generator<'_>,
-    recorder: &mut Recorder,
+    journal: &mut LoadJournal<'_>,
     control: &Control,
     beside: &mut Observers<'_>,
     progress: &mut Progress,
-) -> Result<EvidenceBuilder, CommandError> {
+) -> Result<(), CommandError> {
     if matches!(generator, Generator::Here) {
         check_limits(plan.load.connections(), plan.threads, plan.target.address.tcp().is_some())?;
     }
-    // Nothing but what is stored is made a result of.
-    let mut builder = EvidenceBuilder::new(Redacted::new(plan.clone()).into_inner());
-    let outcome = std::thread::scope(|scope| {
-        let mut outlets = [Outlet::start(scope, recorder)?, Outlet::start(scope, progress)?];
-        let mut keep = |event: Redacted<Event>| {
-            builder.apply(&event);
-            let event = Arc::new(event);
-            outlets.iter_mut().for_each(|outlet| outlet.send(&event));
-        };
+    std::thread::scope(|scope| {
+        let mut journal = journal.publish(scope, progress)?;
         let mut take = |event: Event| {
             let event = Redacted::new(event);
             let seen = beside.look(&event);
             beside.start_after(&event);
-            keep(event);
-            seen.for_each(|event| keep(Redacted::new(event)));
+            journal.tell(event);
+            seen.for_each(|event| journal.tell(Redacted::new(event)));
         };
         take(Event::Probed(probe.clone()));
         // What has prepared the load has run for the last time, and what judges it has not run yet.
         forget_used_text();
         let outcome = generator.run(plan, control, &mut take);
         forget_used_text();
-        Ok::<_, CommandError>(outcome)
-    })?;
-    outcome.map(|()| builder)
+        outcome
+    })
 }

@@ -1,16 +1,15 @@
 //! Server under test that an agent on its machine starts: `--serve` with `--server-host`.
 
-use crate::agents::host::Host;
 use crate::agents::identity::identity;
 use crate::agents::launcher::{START_NS, not_there};
 use crate::agents::pump::Pump;
 use crate::agents::remote::{command_error, no_thread};
-use crate::agents::ssh::Ssh;
+use crate::agents::server_place::ServePlace;
 use crate::agents::ssh_launcher::SshLauncher;
 use crate::exit::{CommandError, Exit};
 use crate::output::printer;
 use crate::output::progress::Progress;
-use crate::session::status::Source;
+use crate::settings::status_source::Source;
 use crate::settings::target_url::TargetUrl;
 use agent::limits::{LOST_NS, SERVE_NS};
 use agent::{FleetError, RemoteServer, ServerEvent, ServerOrder, ServerRuns, StartServer};
@@ -22,15 +21,6 @@ use std::sync::atomic::AtomicBool;
 
 /// Time within which the loss of an agent shows after that of its server; ns.
 const TOLD_NS: u64 = model::NS_PER_S;
-
-/// Where servers are started that are measured.
-#[derive(Clone, Debug)]
-pub(crate) struct ServePlace {
-    pub(crate) host: Host,
-    pub(crate) ssh: Ssh,
-    /// Address of that machine at which they listen.
-    pub(crate) address: Ipv4Addr,
-}
 
 /// A server on another machine. It ends with this value, and its agent with it.
 pub(super) struct ServedThere {

@@ -3,18 +3,16 @@
 //! The agent takes the same samples as this process would, one after each tick. They come a moment later, with the next event
 //! of the load, and after its end those that are still on their way are awaited.
 
-use crate::agents::host::Host;
 use crate::agents::identity::identity;
 use crate::agents::launcher::{START_NS, not_there};
 use crate::agents::protocol::ObserverOrder;
 use crate::agents::pump::{LOOK_UP, Pump};
 use crate::agents::remote::{command_error, lost_error, no_thread};
-use crate::agents::ssh::Ssh;
+use crate::agents::server_place::ServerHostOptions;
 use crate::agents::ssh_launcher::SshLauncher;
 use crate::exit::CommandError;
 use crate::lock::hold;
 use crate::output::printer;
-use crate::session::served_there::ServePlace;
 use crate::session::watch::starts_with;
 use agent::bandwidth::{PROBE_ANSWER_NS, ProbeServed, ServeProbe};
 use agent::limits::{LOST_NS, OBSERVE_NS};
@@ -25,21 +23,6 @@ use model::{Address, Event, Fingerprint, LostAgent, Sample, SourceId};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
-
-/// Where the server runs, and who it is there.
-#[derive(Clone, Debug)]
-pub(crate) struct ServerHostOptions {
-    pub(crate) host: Host,
-    pub(crate) ssh: Ssh,
-    pub(crate) on_loss: OnLoss,
-    /// `--server` and `--observe`, as they were typed: they name processes of that machine.
-    pub(crate) server: Option<String>,
-    pub(crate) observe: Vec<String>,
-    /// Where servers are started that are measured; none: they run already.
-    pub(crate) place: Option<ServePlace>,
-    /// True if the bandwidth to that machine is probed.
-    pub(crate) is_probed: bool,
-}
 
 /// Of an agent that does not answer to a probe.
 const NO_ANSWER: &str = "no answer in time";

@@ -5,11 +5,9 @@
 mod ask;
 mod lookup;
 mod socket;
-mod source;
-
-pub(crate) use source::Source;
 
 use crate::lock::hold;
+use crate::settings::status_source::Source;
 use ask::Asker;
 use clock::{Clock, monotonic_ns};
 use model::{Event, Phase, StatusLook, Tick};

@@ -1,18 +1,20 @@
 //! System under test: the target, and the server that was started for it, here or on its machine.
 
+use crate::agents::server_place::ServePlace;
+use crate::environment::is_local;
+use crate::environment::usable_cpus;
 use crate::exit::CommandError;
 use crate::output::printer;
 use crate::output::progress::Progress;
-use crate::session::environment::usable_cpus;
+use crate::serving;
 use crate::session::numbers::NUMBERS_A_LOAD;
-use crate::session::served_there::{ServePlace, ServedThere};
-use crate::session::serving;
-use crate::session::status::Source;
+use crate::session::served_there::ServedThere;
 use crate::settings::Settings;
 use crate::settings::auth;
 use crate::settings::connect_override::Detour;
 use crate::settings::draft::Draft;
-use crate::settings::target_url::{TargetUrl, is_local, resolve};
+use crate::settings::status_source::Source;
+use crate::settings::target_url::{TargetUrl, resolve};
 use crate::store::private;
 use agent::FleetError;
 use engine::probe::{self, ProbeError};

@@ -80,14 +80,14 @@ pub(crate) struct Pilot {
 impl CapacityOptions {
     /// Checks what was typed, before anything is started.
     pub(crate) fn new(args: &CapacityArgs) -> Result<Self, CommandError> {
-        settings::no_pipeline(args.request.pipeline)?;
+        settings::no_pipeline(args.measured.request.pipeline)?;
         if args.to.per_s > settings::RATE_MAX_PER_S {
             let (to, most) = (rate(args.to.per_s), rate(settings::RATE_MAX_PER_S));
             return Err(CommandError::usage(format!("--to {to} is above {most}")));
         }
         settings::load(args.connections, Some(args.to.per_s), args.arrivals)?;
         let goal = Goal::parse(args.goal.as_deref()).map_err(|why| CommandError::usage(format!("--goal {why}")))?;
-        agree(&goal, args.request.timeout, args.no_observe)?;
+        agree(&goal, args.measured.request.timeout, args.measured.no_observe)?;
         let from_per_s = args.from.map(|from| from.per_s);
         if let Some(from_per_s) = from_per_s.filter(|from_per_s| *from_per_s > args.to.per_s) {
             let (from, to) = (rate(from_per_s), rate(args.to.per_s));
@@ -107,9 +107,9 @@ impl CapacityOptions {
             full_ns: args.duration.map(full_ns).transpose()?,
             full_least_ns: FULL_NS,
             warmup: settings::warmup(args.warmup, WARMUP_NS)?,
-            agree_ns: settings::clients::agree_ns(&args.clients),
+            agree_ns: settings::clients::agree_ns(&args.measured.clients),
             budget_ns: args.budget.ns,
-            seed: args.generator.seed,
+            seed: args.measured.generator.seed,
         };
         let least_ns = options.pilot_ns() + options.overhead_ns() + 2 * (options.window_ns() + options.overhead_ns());
         if least_ns > options.budget_ns {
@@ -125,13 +125,13 @@ impl CapacityOptions {
     /// Short searches in the blocks of a comparison, on servers that are warm.
     pub(crate) fn in_blocks(args: &CompareArgs) -> Result<Self, CommandError> {
         let goal = Goal::parse(args.goal.as_deref()).map_err(|why| CommandError::usage(format!("--goal {why}")))?;
-        agree(&goal, args.request.timeout, args.no_observe)?;
+        agree(&goal, args.measured.request.timeout, args.measured.no_observe)?;
         if let Some(share) = goal.conditions().iter().find(|condition| condition.quantity == Quantity::CpuShare) {
             return Err(CommandError::usage(format!(
                 "--goal {share}: variants may have other CPUs; write a number of CPUs, such as cpu<1.5"
             )));
         }
-        settings::no_pipeline(args.request.pipeline)?;
+        settings::no_pipeline(args.measured.request.pipeline)?;
         let options = Self {
             width: width(None, goal.errors_max())?,
             goal,
@@ -140,9 +140,9 @@ impl CapacityOptions {
             full_ns: None,
             full_least_ns: FULL_MIN_NS,
             warmup: Warmup::Fixed { duration_ns: BLOCK_WARMUP_NS },
-            agree_ns: settings::clients::agree_ns(&args.clients),
+            agree_ns: settings::clients::agree_ns(&args.measured.clients),
             budget_ns: args.capacity_budget.map_or(BLOCK_BUDGET_NS, |budget| budget.ns),
-            seed: args.generator.seed,
+            seed: args.measured.generator.seed,
         };
         let least_ns = 2 * (FULL_MIN_NS + options.overhead_ns());
         if !(least_ns..=*BUDGET_NS.end()).contains(&options.budget_ns) {

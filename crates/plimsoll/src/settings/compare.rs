@@ -4,7 +4,7 @@ mod duet;
 
 use crate::cli::compare::{CompareArgs, OnlyArg};
 use crate::exit::CommandError;
-use crate::session::serving;
+use crate::serving;
 use crate::settings;
 use crate::settings::capacity::CapacityOptions;
 use crate::settings::clients::{self, agree_ns};
@@ -109,7 +109,7 @@ impl CompareOptions {
         }
         settings::load(settings::OPEN_CONNECTIONS, Some(rate_per_s.unwrap_or(1.0)), args.arrivals)?;
         if loads.contains(&CompareLoad::Fixed) {
-            settings::no_pipeline(args.request.pipeline)?;
+            settings::no_pipeline(args.measured.request.pipeline)?;
         }
         let Load::Closed { connections } = settings::load(args.connections, None, args.arrivals)? else {
             return Err(CommandError::usage("--connections are those of a closed loop"));
@@ -137,8 +137,8 @@ impl CompareOptions {
             margin,
             fail_if: fail_if(args, &loads)?,
             budget_ns: args.budget.ns,
-            agree_ns: agree_ns(&args.clients),
-            seed: args.generator.seed,
+            agree_ns: agree_ns(&args.measured.clients),
+            seed: args.measured.generator.seed,
             is_aa: args.aa,
             capacity: loads.contains(&CompareLoad::Capacity).then(|| CapacityOptions::in_blocks(args)).transpose()?,
             loads,
@@ -282,7 +282,8 @@ fn loads(args: &CompareArgs) -> Result<Vec<CompareLoad>, CommandError> {
 /// The variants, with their names.
 fn arms(args: &CompareArgs) -> Result<Vec<Arm>, CommandError> {
     let urls = args.targets.iter().map(|url| ArmTarget::Url(url.clone()));
-    let specs = clients::specs(&args.clients, &args.serve)?.into_iter().map(|spec| ArmTarget::Serve(Box::new(spec)));
+    let specs =
+        clients::specs(&args.measured.clients, &args.serve)?.into_iter().map(|spec| ArmTarget::Serve(Box::new(spec)));
     let mut targets: Vec<ArmTarget> = urls.chain(specs).collect();
     if args.aa && targets.is_empty() {
         targets.push(ArmTarget::Builtin);
@@ -301,7 +302,7 @@ fn arms(args: &CompareArgs) -> Result<Vec<Arm>, CommandError> {
         }
         (false, _) => {}
     }
-    if args.observe.server.is_some() && !args.aa {
+    if args.measured.observe.server.is_some() && !args.aa {
         return Err(CommandError::usage(
             "--server names one server, and each variant has its own; leave it out, or run each variant by itself",
         ));
@@ -352,7 +353,7 @@ pub(crate) fn fail_if(args: &CompareArgs, loads: &[CompareLoad]) -> Result<Vec<S
 fn warmup(args: &CompareArgs) -> Result<Warmup, CommandError> {
     match args.warmup {
         Some(_) => settings::warmup(args.warmup, 0),
-        None if args.clients.client.is_empty() => Ok(Warmup::Auto),
+        None if args.measured.clients.client.is_empty() => Ok(Warmup::Auto),
         None => Ok(agreed(Warmup::Auto)),
     }
 }

@@ -1,8 +1,8 @@
 //! Draft of the settings: what was typed, while the URL is not known that completes it.
 
 use crate::cli::{GeneratorArgs, RequestArgs};
+use crate::environment::usable_cpus;
 use crate::exit::CommandError;
-use crate::session::environment::usable_cpus;
 use crate::settings::connect_override::{ConnectOverride, Detour};
 use crate::settings::expect::Expect;
 use crate::settings::target_url::TargetUrl;

@@ -9,16 +9,17 @@ pub(crate) mod draft;
 pub(crate) mod expect;
 pub(crate) mod redirects;
 pub(crate) mod selectors;
+pub(crate) mod status_source;
 pub(crate) mod target_url;
 pub(crate) mod threshold;
 
 use crate::cli::{ArrivalsArg, GeneratorArgs, WarmupArg};
+use crate::environment::{is_local, usable_cpus};
 use crate::exit::CommandError;
-use crate::session::environment::usable_cpus;
 use connect_override::ConnectOverride;
 use expect::Expect;
 use model::{Address, Arrivals, Count, Load, Numbering, Plan, Request, Stop, Target, TlsPlan, Warmup};
-use target_url::{TargetUrl, is_local};
+use target_url::TargetUrl;
 
 /// Most connections of one run; beyond it local ports and descriptors end long before.
 const CONNECTIONS_MAX: u64 = 1_000_000;

@@ -1,10 +1,11 @@
 //! Process selectors of the command line.
 
 use crate::cli::observe::ObserverArgs;
+use crate::environment::is_local;
 use crate::exit::CommandError;
 use crate::output::printer;
-use crate::session::status::Source;
-use crate::settings::target_url::{TargetUrl, is_local, resolve};
+use crate::settings::status_source::Source;
+use crate::settings::target_url::{TargetUrl, resolve};
 use model::{Address, Redacted};
 use observe::{ProcessSelector, SelectError, select};
 

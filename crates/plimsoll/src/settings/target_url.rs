@@ -34,12 +34,6 @@ fn is_localhost(host: &str) -> bool {
     host.trim_end_matches('.').rsplit('.').next().is_some_and(|last| last.eq_ignore_ascii_case("localhost"))
 }
 
-/// True if `address` belongs to this machine. The unspecified one leads to it, whatever its route says.
-pub(crate) fn is_local(address: &Address) -> bool {
-    let is_own = |ip: IpAddr| ip.is_unspecified() || observe::is_own_address(ip);
-    address.is_each_machines_own() || address.tcp().is_some_and(|tcp| is_own(tcp.ip()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -12,11 +12,10 @@ pub(crate) mod private;
 pub(crate) mod stored;
 
 use crate::exit::CommandError;
+use crate::outlet::Sink;
 use crate::output::printer;
-use crate::result::Facts;
-use crate::session::sinks::Sink;
-use evidence::{EvidenceBuilder, interval_log};
-use model::{Begun, Event, Redacted, SessionEvent, Tick};
+use evidence::interval_log;
+use model::{Event, Redacted, Tick};
 use report::record::ARMS_FOLDER;
 use std::fmt::Display;
 use std::fs::{File, TryLockError};
@@ -35,6 +34,8 @@ pub(crate) const HISTOGRAMS: &str = "latency.hlog";
 const EXPERIMENT_FILE: &str = "experiment.toml";
 const PLAN: &str = "plan.json";
 const STEPS_LOG: &str = "steps.jsonl";
+/// The page in a run directory, or of several results in the current one.
+pub(crate) const PAGE: &str = "report.html";
 /// Directory of the loads of a sweep.
 pub(crate) const POINTS: &str = "points";
 /// End of the name of the one that is measured with samples.
@@ -259,38 +260,6 @@ impl Sink for Recorder {
             "warning: {} stalled for minutes: {events} events are not recorded; the result has them",
             self.directory.display()
         ));
-    }
-}
-
-/// The log of a measurement: what happened to it as a whole, written and kept.
-pub(crate) struct Log {
-    recorder: Recorder,
-    pub(crate) facts: Facts,
-}
-
-impl Log {
-    /// Begins it; `recorder` gets the events of its only load as well, if there is but one.
-    pub(crate) fn new(recorder: Recorder, begun: Begun) -> Self {
-        // The result is made of what is written, so that it is the same when it is made again.
-        let begun = Redacted::new(begun);
-        let mut log = Self { recorder, facts: Facts::new(begun.clone().into_inner()) };
-        log.recorder.record(&begun.into());
-        log
-    }
-
-    pub(crate) fn tell(&mut self, event: SessionEvent) {
-        let event = Redacted::new(event);
-        self.facts.apply(&event);
-        self.recorder.record(&event.into());
-    }
-
-    /// Tells what a load has sent that is no part of the result.
-    pub(crate) fn tell_sent(&mut self, load: &EvidenceBuilder) {
-        load.sent_in_all().into_iter().for_each(|sent| self.tell(SessionEvent::AlsoSent { sent }));
-    }
-
-    pub(crate) const fn recorder(&mut self) -> &mut Recorder {
-        &mut self.recorder
     }
 }
 

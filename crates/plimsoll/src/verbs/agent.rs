@@ -1,10 +1,10 @@
 //! `plimsoll agent`: the other end of `--client`, on a connection to the coordinator, one of it, or on stdin and stdout.
 
+use crate::agent_side::serve::serve;
 use crate::agents::connect::caller::call;
 use crate::agents::connect::token::Token;
 use crate::agents::identity::identity;
 use crate::agents::launcher::ended_until;
-use crate::agents::serve::serve;
 use crate::cli::clients::AgentArgs;
 use crate::exit::{CommandError, Exit};
 use crate::output::printer;

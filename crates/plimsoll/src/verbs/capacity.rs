@@ -2,31 +2,25 @@
 
 use crate::cli::capacity::CapacityArgs;
 use crate::coordinate::capacity::{Asked, Bounds, CapacityWalk};
-use crate::coordinate::{Measure, unless_interrupted, walk};
+use crate::coordinate::{Measure, walk};
 use crate::exit::{CommandError, Exit};
 use crate::interrupt;
-use crate::output::deliver::{deliver, deliver_to_ci, with_thresholds};
-use crate::result::{JudgedTrial, Trial, capacity_record};
-use crate::session::agents::AgentsFrom;
-use crate::session::{Session, SessionOptions};
+use crate::journal::Journal;
+use crate::result::JudgedTrial;
+use crate::session::{Beside, Session, SessionOptions};
 use crate::settings;
 use crate::settings::capacity::{CapacityOptions, Pilot, REST_NS};
-use crate::settings::clients::{self, Machines};
-use crate::settings::draft::Draft;
+use crate::settings::clients;
 use crate::settings::threshold;
 use crate::store;
-use crate::store::{Log, Recorder};
+use crate::verbs::conclude::conclude;
+use crate::verbs::measured::CheckedTarget;
 use clock::monotonic_ns;
+use evidence::EvidenceBuilder;
 use evidence::factors::of_capacity_plan;
 use judge::goal::Goal;
-use model::{
-    CapacityBracket, CapacityReason, CapacityRecord, CapacitySettings, Measurement, Plan, Redacted, SessionEvent, Stop,
-    TrialMade, TrialPurpose, VerdictState, human,
-};
-use report::record::AnyRecord;
-use stack::Spec;
+use model::{CapacitySettings, MeasurementKind, Plan, Redacted, SessionEvent, Stop, TrialMade, TrialPurpose, human};
 use stats::{CapacityOutcome, Obstacle};
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -42,22 +36,18 @@ pub(crate) fn capacity(args: &CapacityArgs) -> Result<Exit, CommandError> {
 /// What was typed, as far as it can be checked before anything is started.
 pub(super) struct Checked {
     options: CapacityOptions,
-    spec: Option<Spec>,
-    pub(super) draft: Draft,
+    pub(super) target: CheckedTarget,
     thresholds: crate::result::Asked,
-    machines: Machines,
 }
 
 impl Checked {
     pub(super) fn new(args: &CapacityArgs) -> Result<Self, CommandError> {
         let options = CapacityOptions::new(args)?;
-        let least = ("-c", args.connections.0 as u32);
-        let machines = Machines::new(&args.clients, args.serve.as_slice(), &args.observe, options.warmup, least)?;
-        let spec = clients::specs(&args.clients, args.serve.as_slice())?.pop();
-        let draft = Draft::new(&args.request, &args.generator)?.with_warmup(args.warmup.is_some());
-        let draft = clients::direct(&args.clients, args.serve.as_slice(), draft);
-        let thresholds = threshold::read(&args.thresholds, threshold::Kind::Capacity, !args.no_observe)?;
-        Ok(Self { options, spec, draft, thresholds, machines })
+        let smallest = ("-c", args.connections.0 as u32);
+        let typed_warmup = (options.warmup, args.warmup.is_some());
+        let target = CheckedTarget::new(&args.measured, args.serve.as_slice(), typed_warmup, smallest)?;
+        let thresholds = threshold::read(&args.thresholds, threshold::Kind::Capacity, !args.measured.no_observe)?;
+        Ok(Self { options, target, thresholds })
     }
 
     /// The time that it may take without starting and ending; ns.
@@ -68,18 +58,12 @@ impl Checked {
 
 /// Searches until the end, or until `stop` is set.
 pub(super) fn measure(args: &CapacityArgs, checked: &Checked, stop: &Arc<AtomicBool>) -> Result<Exit, CommandError> {
-    let Checked { options, spec, draft, thresholds, machines } = checked;
+    let Checked { options, target, thresholds } = checked;
     let session = SessionOptions {
-        agents: AgentsFrom::Start(machines),
         url: args.url.as_deref(),
-        serve: spec.as_ref(),
-        cpus: None,
-        draft,
-        selectors: clients::selectors(&args.clients, &args.observe)?,
-        is_observed: !args.no_observe,
+        serve: target.specs.first(),
         quiet: args.output.quiet,
-        is_known: false,
-        stop: Arc::clone(stop),
+        ..target.session_options(&args.measured, stop)?
     };
     let goal = options.goal.to_string();
     let most = |session: &Session| plan(args, options, session, options.to_per_s, options.window_ns());
@@ -91,29 +75,21 @@ pub(super) fn measure(args: &CapacityArgs, checked: &Checked, stop: &Arc<AtomicB
         store::create(args.output.output.as_deref(), "capacity", &session.started)
     })?;
     let most = most(&session)?;
-    let mut log = session.begin(Measurement::Capacity { goal }, &most)?;
-    thresholds.event().into_iter().for_each(|event| log.tell(event));
-    let mut trials = Trials { args, options, session, log, trials: Vec::new(), told: None };
+    let mut journal = session.begin(MeasurementKind::Capacity { goal }, &most)?;
+    thresholds.event().into_iter().for_each(|event| journal.tell(event));
+    let mut trials = Trials { args, options, session, journal, told: None };
     let walked = trials.search(stop);
-    trials.session.progress.end();
-    trials.session.agent_lost().into_iter().for_each(|event| trials.log.tell(event));
-    if trials.trials.is_empty() {
+    let Trials { session, mut journal, .. } = trials;
+    session.progress.end();
+    session.agent_lost().into_iter().for_each(|event| journal.tell(event));
+    if !journal.measurement().has_loads() {
         walked?;
         return Err(nothing_tried(args, stop));
     }
-    trials.log.tell(SessionEvent::Changed { changes: trials.session.changes() });
-    let directory = trials.session.directory.clone();
+    journal.tell(SessionEvent::Changed { changes: session.changes() });
     // A server of ours ends here.
-    let Trials { session, mut log, trials, .. } = trials;
     drop(session);
-    let walked = unless_interrupted(walked);
-    log.tell(SessionEvent::Finished { interrupted: stop.load(Ordering::Relaxed) || walked.is_err() });
-    let record = capacity_record(&log.facts, &trials).map_err(CommandError::usage)?;
-    deliver(&directory, AnyRecord::Capacity(&record), None, &args.output)?;
-    deliver_to_ci(&directory, AnyRecord::Capacity(&record), &args.thresholds)?;
-    // What made the search end early is told after what was found until then.
-    walked?;
-    Ok(with_thresholds(exit(&record), AnyRecord::Capacity(&record)))
+    conclude(journal, walked, stop, &args.output, Some(&args.thresholds))
 }
 
 /// Why there is no result.
@@ -123,24 +99,6 @@ fn nothing_tried(args: &CapacityArgs, stop: &AtomicBool) -> CommandError {
     }
     let message = format!("--budget {} was used up before the first trial; give it more time", args.budget);
     CommandError { exit: Exit::Inconclusive, message }
-}
-
-/// The exit code of a result.
-pub(super) const fn exit(record: &CapacityRecord) -> Exit {
-    match record.verdict.state {
-        _ if record.interrupted => Exit::Interrupted,
-        VerdictState::Invalid => Exit::Invalid,
-        _ => by_end(&record.capacity),
-    }
-}
-
-const fn by_end(found: &CapacityBracket) -> Exit {
-    match found.ended {
-        CapacityReason::NeverMet => Exit::Failed,
-        CapacityReason::BudgetEnded => Exit::Inconclusive,
-        CapacityReason::NonMonotone if !found.low_confirmed || !found.high_confirmed => Exit::Inconclusive,
-        _ => Exit::Fine,
-    }
 }
 
 /// Fails where the goal asks about a server that cannot be seen from here.
@@ -171,16 +129,15 @@ struct Trials<'a> {
     args: &'a CapacityArgs,
     options: &'a CapacityOptions,
     session: Session,
-    log: Log,
-    trials: Vec<Trial>,
+    journal: Journal,
     /// What came of the last one, while the bracket after it has not been told.
     told: Option<String>,
 }
 
 /// A trial that was made, the directory of its events below that of the search, and what came of it in a line.
 struct Kept {
-    name: String,
-    trial: Trial,
+    directory: String,
+    made: TrialMade,
     line: String,
 }
 
@@ -189,7 +146,7 @@ impl Trials<'_> {
     fn search(&mut self, stop: &AtomicBool) -> Result<(), CommandError> {
         let pilot = self.pilot()?;
         let settings = self.options.search(&pilot, self.restart_ns());
-        self.log.tell(SessionEvent::Search { settings, pilot_per_s: pilot.per_s });
+        self.journal.tell(SessionEvent::Search { settings, pilot_per_s: pilot.per_s });
         self.session.progress.line(&begin_line(&settings, &pilot));
         let mut search = CapacityWalk::new(settings);
         let walked = walk(&mut search, self, stop);
@@ -200,18 +157,20 @@ impl Trials<'_> {
     /// The closed loop that warms the server up and shows where to begin. It is no trial.
     fn pilot(&mut self) -> Result<Pilot, CommandError> {
         let begin_ns = monotonic_ns();
-        let agents = clients::agents(&self.args.clients)? as u32;
+        let agents = clients::agents(&self.args.measured.clients)? as u32;
         let (load, until) = self.options.pilot(self.args.connections.0 as u32, agents);
         let plan = self.session.plan(load, until, self.options.warmup);
-        let (_, mut recorder) = Recorder::of_load(&self.session.directory, PILOT)?;
-        let builder = self.session.measure(&plan, "closed loop to begin with: ", &mut recorder)?;
-        self.log.tell_sent(&builder);
+        let mut load = self.journal.open_load(PILOT)?;
+        self.session.measure(&plan, "closed loop to begin with: ", &mut load.journal(), Beside::Nothing)?;
+        let per_s = load.evidence().map_or(0.0, |load| load.goodput().value);
+        let load = self.journal.close_load(load);
+        self.journal.leave_out(&load);
         if self.session.is_interrupted() {
             return Err(CommandError::interrupted());
         }
         self.session.check_agents()?;
         self.session.check()?;
-        Ok(Pilot { per_s: builder.goodput().value, took_ns: monotonic_ns().saturating_sub(begin_ns) })
+        Ok(Pilot { per_s, took_ns: monotonic_ns().saturating_sub(begin_ns) })
     }
 
     /// About how long a restart of the server takes, where each trial has one; ns.
@@ -240,15 +199,15 @@ impl Trials<'_> {
         let plan = plan(self.args, self.options, &self.session, trial.load_per_s, trial.duration_ns)?;
         // The closed loop has the first number.
         let name = format!("{:02}-{}-{:.0}", trial.number + 1, short_name(trial.purpose), trial.load_per_s);
-        let directory = self.session.directory.clone();
-        let (name, trial) = made(&mut self.session, &directory, &name, (plan, asked), &label(asked), begin_ns)?;
-        Ok(Kept { name, trial, line: String::new() })
+        let into = (&mut self.session, &mut self.journal);
+        let (directory, made) = measure_trial(into, &name, (plan, asked), &label(asked), begin_ns)?;
+        Ok(Kept { directory, made, line: String::new() })
     }
 
     /// An error that ends the search; a target that is gone is a part of the result.
     fn ended_by(&mut self, error: CommandError) -> CommandError {
         if error.exit == Exit::Target {
-            self.log.tell(SessionEvent::TargetGone { why: error.message.clone() });
+            self.journal.tell(SessionEvent::TargetGone { why: error.message.clone() });
         }
         error
     }
@@ -268,10 +227,7 @@ impl Measure<CapacityWalk> for Trials<'_> {
             Ok(kept) => kept,
             Err(error) => return Err(self.ended_by(error)),
         };
-        let judged = JudgedTrial::new(&self.options.goal, self.log.facts.limits(), &kept.trial);
-        if self.session.check_agents().is_ok() && !self.session.is_interrupted() {
-            sees(&self.options.goal, &judged, &kept.trial)?;
-        }
+        let judged = judge_trial(&self.options.goal, &self.session, &self.journal, &kept.directory, &kept.made)?;
         let line = trial_line(asked, &judged);
         Ok((judged.outcome, Kept { line, ..kept }))
     }
@@ -281,54 +237,65 @@ impl Measure<CapacityWalk> for Trials<'_> {
     }
 
     fn leave_out(&mut self, kept: Kept) {
-        self.log.tell_sent(&kept.trial.builder);
+        self.journal.leave_out(&kept.directory);
     }
 
     fn keep(&mut self, _asked: &Asked, kept: Kept) -> Result<(), CommandError> {
-        let Kept { name, trial, line } = kept;
-        self.log.tell(SessionEvent::Trial { directory: name, trial: trial.made });
-        self.trials.push(trial);
+        let Kept { directory, made, line } = kept;
+        self.journal.tell(SessionEvent::Trial { directory, trial: made });
         self.told = Some(line);
         // A server that has ended leaves nothing more to try.
         self.session.check().map_err(|error| self.ended_by(error))
     }
 }
 
-/// Makes the trial that is asked for, which began at `begin_ns`, with a plan for it; returns the directory of its events
-/// below `directory`, whose last part is `name`.
-pub(super) fn made(
-    session: &mut Session,
-    directory: &Path,
+/// Makes the trial that is asked for, which began at `begin_ns`, with a plan for it; returns the directory of its events, whose
+/// last part is `name`.
+pub(super) fn measure_trial(
+    (session, journal): (&mut Session, &mut Journal),
     name: &str,
     (mut plan, asked): (Plan, &Asked),
     label: &str,
     begin_ns: u64,
-) -> Result<(String, Trial), CommandError> {
+) -> Result<(String, TrialMade), CommandError> {
     let trial = &asked.trial;
     // Another order of arrivals each time.
     plan.seed = plan.seed.wrapping_add(trial.number);
-    let (name, mut recorder) = Recorder::of_load(directory, name)?;
     session.budget_ns = asked.prolong_max_ns;
-    let (builder, ran_away) = session.measure_trial(&plan, label, &mut recorder)?;
+    let mut load = journal.open_load(name)?;
+    let ran_away = session.measure(&plan, label, &mut load.journal(), Beside::BacklogWatch)?.ran_away;
     let took_ns = monotonic_ns().saturating_sub(begin_ns);
     let made = TrialMade { load_per_s: trial.load_per_s, window_ns: trial.duration_ns, took_ns, ran_away };
-    Ok((name, Trial { made, builder }))
+    Ok((journal.close_load(load), made))
 }
 
-/// Fails where the server was not observed that a condition of the goal is about.
-pub(super) fn sees(goal: &Goal, judged: &JudgedTrial, trial: &Trial) -> Result<(), CommandError> {
-    match judged.unknown(goal) {
+/// What the trial whose events are in `directory` says of the goal.
+///
+/// # Errors
+/// When the server was not observed that a condition of the goal is about, and the trial was whole.
+pub(super) fn judge_trial(
+    goal: &Goal,
+    session: &Session,
+    journal: &Journal,
+    directory: &str,
+    made: &TrialMade,
+) -> Result<JudgedTrial, CommandError> {
+    let measurement = journal.measurement();
+    let builder = measurement.load(directory).ok_or_else(CommandError::interrupted)?;
+    let judged = JudgedTrial::new(goal, measurement.facts().limits(), made, builder);
+    let is_whole = session.check_agents().is_ok() && !session.is_interrupted();
+    match judged.unknown(goal).filter(|_| is_whole) {
         Some(condition) => Err(CommandError::usage(format!(
             "--goal {condition}: {}; leave it out, or see plimsoll check",
-            unseen(trial)
+            why_unseen(builder)
         ))),
-        None => Ok(()),
+        None => Ok(judged),
     }
 }
 
 /// Why the server was not observed.
-fn unseen(trial: &Trial) -> String {
-    let observed = trial.builder.evidence().observed;
+fn why_unseen(builder: &EvidenceBuilder) -> String {
+    let observed = builder.evidence().observed;
     let why = observed.and_then(|mut observed| observed.unavailable.remove("server"));
     why.unwrap_or_else(|| "the server could not be observed".to_owned())
 }
@@ -398,30 +365,6 @@ const fn short_name(purpose: TrialPurpose) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_search_that_lost_an_end_leaves_the_question_open() {
-        let exit = |ended: CapacityReason, low_confirmed: bool| {
-            by_end(&CapacityBracket {
-                value: None,
-                low: Some(1_000.0),
-                high: Some(1_030.0),
-                n: 9,
-                reason: String::new(),
-                ended,
-                low_confirmed,
-                high_confirmed: true,
-                estimate_per_s: None,
-                noise: None,
-                disturbed: 0,
-                failed: Vec::new(),
-                more: None,
-            })
-        };
-        assert_eq!(exit(CapacityReason::NonMonotone, false), Exit::Inconclusive);
-        assert_eq!(exit(CapacityReason::NonMonotone, true), Exit::Fine, "widened over both");
-        assert_eq!(exit(CapacityReason::NeverMet, false), Exit::Failed);
-    }
 
     #[test]
     fn brackets_are_told_as_far_as_they_are_known() {

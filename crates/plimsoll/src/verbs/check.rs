@@ -2,20 +2,21 @@
 
 use crate::cli::check::CheckArgs;
 use crate::cli::{ArrivalsArg, RequestArgs};
+use crate::environment;
 use crate::exit::{CommandError, Exit};
 use crate::interrupt;
 use crate::output::printer;
 use crate::output::progress::Progress;
-use crate::session::agents::AgentsFrom;
-use crate::session::environment;
-use crate::session::serving;
-use crate::session::status::{Source, ask_once};
+use crate::serving;
+use crate::session::status::ask_once;
 use crate::session::watch::{self, Watched};
 use crate::session::{Session, SessionOptions};
 use crate::settings::draft::Draft;
 use crate::settings::redirects;
 use crate::settings::selectors::Selectors;
+use crate::settings::status_source::Source;
 use crate::settings::target_url::TargetUrl;
+use crate::verbs::measured::plain_session;
 use crate::verbs::run;
 use engine::probe;
 use judge::check::{Machine, machine, page, sort, target, worst};
@@ -115,16 +116,12 @@ fn of_target(args: &CheckArgs, load: Load, stop: &Arc<AtomicBool>) -> Result<Loo
     let selectors = Selectors::read(&args.observe)?;
     let status = selectors.status.clone();
     let options = SessionOptions {
-        agents: AgentsFrom::None,
         url: args.url.as_deref(),
         serve: spec.as_ref(),
-        cpus: None,
-        draft: &draft,
         selectors,
-        is_observed: true,
         quiet: args.quiet,
-        stop: Arc::clone(stop),
         is_known: false,
+        ..plain_session(&draft, stop)
     };
     // Nothing is recorded.
     let mut session = Session::new(options, |_| Ok(PathBuf::new()))?;

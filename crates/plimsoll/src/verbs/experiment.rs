@@ -4,12 +4,13 @@ mod plan;
 mod step;
 
 use crate::cli::experiment::ExperimentArgs;
+use crate::environment;
 use crate::exit::{CommandError, Exit};
 use crate::interrupt;
-use crate::output::deliver::deliver;
 use crate::output::printer;
-use crate::session::environment;
 use crate::store::experiment::{ExperimentStore, result_of};
+use crate::verbs::deliver::deliver;
+use crate::verbs::exit_code::exit_code;
 use clock::monotonic_ns;
 use input::text_at_most;
 use model::{ExperimentBegun, ExperimentRecord, PlannedStep, Redacted, StepRecord, human, meant};
@@ -181,7 +182,7 @@ impl Steps<'_> {
             Ok(Exit::Interrupted) if result.is_none() => return Ok(()),
             // One without a figure, such as a comparison whose baseline held no rate, is a result all the same.
             Ok(_) if stored.is_none() => return Err(not_stored(planned, &directory)),
-            Ok(exit) => (stored.map_or(exit, |stored| step::exit(stored.record.as_ref())), None),
+            Ok(exit) => (stored.map_or(exit, |stored| exit_code(stored.record.as_ref())), None),
             Err(error) if error.exit == Exit::Interrupted && result.is_none() => return Ok(()),
             Err(error) => (error.exit, Some(error.message)),
         };
@@ -214,7 +215,7 @@ impl Steps<'_> {
             number: planned.number,
             directory: last,
             took_ns: None,
-            exit: step::exit(stored.record.as_ref()).code(),
+            exit: exit_code(stored.record.as_ref()).code(),
             error: None,
             result: Some(result),
         })

@@ -3,13 +3,13 @@
 mod diff;
 
 use crate::cli::profile::{ProfileArgs, ProfileVerb};
+use crate::environment;
 use crate::exit::{CommandError, Exit};
 use crate::interrupt;
 use crate::output::printer;
 use crate::output::progress::Progress;
 use crate::profiling::samples::{self, OWN_NAME, SampleFile};
 use crate::profiling::{FOLDED, GRAPH, STACKS_GRAPH, keep_stacks, remove_samples, write, write_file};
-use crate::session::environment;
 use crate::settings;
 use crate::store;
 use crate::store::private;

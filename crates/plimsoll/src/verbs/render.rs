@@ -1,22 +1,21 @@
 //! `plimsoll render`: a page in a browser, cold and warm; two pages against each other.
 
 use crate::cli::render::RenderArgs;
+use crate::environment;
+use crate::environment::is_local;
 use crate::exit::{CommandError, Exit};
 use crate::interrupt;
-use crate::output::deliver::deliver;
 use crate::output::progress::Progress;
 use crate::result::render::{Measured, record};
-use crate::session::environment;
 use crate::settings;
 use crate::settings::compare::share;
-use crate::settings::target_url::{TargetUrl, is_local, resolve};
+use crate::settings::target_url::{TargetUrl, resolve};
 use crate::store;
+use crate::verbs::deliver::deliver;
+use crate::verbs::exit_code::exit_code;
 use browser::{Browser, BrowserError, BrowserOptions, HEIGHT_PX, WIDTH_PX};
 use clock::Clock;
-use model::{
-    CacheState, Call, NS_PER_S, PageFailureKind, PageLoad, Protocol, Redacted, RenderRecord, RenderSettings,
-    VerdictState,
-};
+use model::{CacheState, NS_PER_S, PageLoad, Protocol, Redacted, RenderSettings};
 use report::record::AnyRecord;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -56,7 +55,7 @@ pub(crate) fn render(args: &RenderArgs) -> Result<Exit, CommandError> {
     };
     let record = record(measured);
     deliver(&directory, AnyRecord::Render(&record), None, &args.output)?;
-    Ok(exit(&record))
+    Ok(exit_code(AnyRecord::Render(&record)))
 }
 
 /// What was asked for, checked before a browser is started.
@@ -195,27 +194,5 @@ fn command_error(error: BrowserError) -> CommandError {
     match error {
         BrowserError::Interrupted => CommandError::interrupted(),
         error => CommandError::usage(Redacted::text(&error.to_string())),
-    }
-}
-
-/// The exit code of a result.
-pub(crate) fn exit(record: &RenderRecord) -> Exit {
-    let is_unreached = |load: &PageLoad| load.failure.as_ref().is_some_and(|why| why.kind == PageFailureKind::Network);
-    match record.verdict.state {
-        _ if record.interrupted => Exit::Interrupted,
-        VerdictState::Invalid if record.loads.iter().all(is_unreached) => Exit::Target,
-        VerdictState::Invalid => Exit::Invalid,
-        VerdictState::Valid | VerdictState::Bound => by_call(record),
-    }
-}
-
-fn by_call(record: &RenderRecord) -> Exit {
-    let primary = record.effects.iter().find(|effect| effect.primary).map(|effect| effect.call);
-    match primary {
-        Some(Call::Worse) => Exit::Failed,
-        Some(Call::Better | Call::SmallChange | Call::Same) => Exit::Fine,
-        Some(Call::CannotTell) => Exit::Inconclusive,
-        None if record.arms.len() > 1 => Exit::Inconclusive,
-        None => Exit::Fine,
     }
 }

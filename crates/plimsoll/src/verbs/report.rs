@@ -6,9 +6,9 @@ use crate::cli::{FormatArg, ReportArgs};
 use crate::exit::{CommandError, Exit};
 use crate::output::printer;
 use crate::profiling::{graphs, keep_waits};
-use crate::result::replay;
-use crate::store;
+use crate::recovery;
 use crate::store::stored::{Record, Stored};
+use crate::store::{self, PAGE};
 use crate::store::{page_file, private};
 use crate::verbs::profile;
 use report::Named;
@@ -17,9 +17,6 @@ use report::record::AnyRecord;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-
-/// The page in a run directory, or of several results in the current one.
-pub(crate) const PAGE: &str = "report.html";
 
 pub(crate) fn report(args: &ReportArgs) -> Result<Exit, CommandError> {
     if args.recover {
@@ -72,7 +69,7 @@ fn recover(directory: &Path) -> Result<(), CommandError> {
             directory.display()
         )));
     }
-    let record = replay::record(directory)?;
+    let record = recovery::record(directory)?;
     match &record {
         Record::Run(record) => keep_waits(directory, report::off_cpu::of_run(record)),
         Record::Sweep(record) => keep_waits(directory, report::off_cpu::of_sweep(record)),

@@ -1,27 +1,26 @@
 //! `plimsoll run`: one load, judged.
 
 use crate::cli::{ArrivalsArg, RunArgs};
-use crate::coordinate::confirm::{self, Confirming};
 use crate::exit::{CommandError, Exit};
 use crate::interrupt;
-use crate::output::deliver::{deliver, deliver_to_ci, exit, with_thresholds};
 use crate::profiling::{keep, keep_waits, remove_samples};
-use crate::result::{Asked, run_record};
-use crate::session::agents::AgentsFrom;
-use crate::session::{Session, SessionOptions, check_limits};
+use crate::result::Asked;
+use crate::session::{Beside, Session, SessionOptions, check_limits};
 use crate::settings;
-use crate::settings::clients::{self, Machines};
+use crate::settings::clients;
 use crate::settings::draft::Draft;
 use crate::settings::target_url::TargetUrl;
 use crate::settings::threshold;
 use crate::store;
+use crate::verbs::conclude::conclude;
+use crate::verbs::confirm::{self, Confirming};
+use crate::verbs::measured::CheckedTarget;
 use evidence::factors::of_run_plan;
-use model::{Count, Load, Measurement, Rate, Redacted, SessionEvent, Stop, Warmup};
-use report::record::AnyRecord;
+use model::{Count, Load, MeasurementKind, Rate, Redacted, SessionEvent, Stop, Warmup};
 use stack::Spec;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 /// Connections of a closed loop.
 const CONNECTIONS: Count = Count(64);
@@ -42,18 +41,16 @@ pub(super) struct Checked {
     load: Load,
     until: Stop,
     warmup: Warmup,
-    spec: Option<Spec>,
-    pub(super) draft: Draft,
+    pub(super) target: CheckedTarget,
     asked: Asked,
-    machines: Machines,
 }
 
 impl Checked {
     pub(super) fn new(args: &RunArgs) -> Result<Self, CommandError> {
         let connections = args.connections.or(few_connections(args)?);
-        let load = load(connections, args.rate, args.arrivals, args.request.pipeline)?;
+        let load = load(connections, args.rate, args.arrivals, args.measured.request.pipeline)?;
         if load.is_closed() {
-            settings::no_spin(&args.generator, "add -R")?;
+            settings::no_spin(&args.measured.generator, "add -R")?;
         }
         let until = match args.requests {
             Some(n) => Stop::Count { requests: settings::in_range("--requests", n, 1, REQUESTS_MAX)? },
@@ -61,16 +58,14 @@ impl Checked {
         };
         // With a number of requests so many are sent, and no others.
         let warmup = settings::warmup(args.warmup, if args.requests.is_some() { 0 } else { WARMUP_NS })?;
-        let machines =
-            Machines::new(&args.clients, args.serve.as_slice(), &args.observe, warmup, ("-c", load.connections()))?;
-        if machines.clients.is_none() {
+        let smallest = ("-c", load.connections());
+        let typed_warmup = (warmup, args.warmup.is_some());
+        let target = CheckedTarget::new(&args.measured, args.serve.as_slice(), typed_warmup, smallest)?;
+        if target.machines.clients.is_none() {
             check_limits(load.connections(), 1, needs_ports(args))?;
         }
-        let spec = clients::specs(&args.clients, args.serve.as_slice())?.pop();
-        let draft = Draft::new(&args.request, &args.generator)?.with_warmup(args.warmup.is_some());
-        let draft = clients::direct(&args.clients, args.serve.as_slice(), draft);
-        let asked = threshold::read(&args.thresholds, threshold::Kind::Run, !args.no_observe)?;
-        Ok(Self { load, until, warmup, spec, draft, asked, machines })
+        let asked = threshold::read(&args.thresholds, threshold::Kind::Run, !args.measured.no_observe)?;
+        Ok(Self { load, until, warmup, target, asked })
     }
 
     /// About how long it takes without starting and ending; none for a number of requests; ns.
@@ -81,18 +76,12 @@ impl Checked {
 
 /// Measures it, until its end or until `stop` is set.
 pub(super) fn measure(args: &RunArgs, checked: Checked, stop: &Arc<AtomicBool>) -> Result<Exit, CommandError> {
-    let Checked { load, until, warmup, spec, draft, asked, machines } = checked;
+    let Checked { load, until, warmup, target, asked } = checked;
     let options = SessionOptions {
         url: args.url.as_deref(),
-        serve: spec.as_ref(),
-        agents: AgentsFrom::Start(&machines),
-        cpus: None,
-        draft: &draft,
-        selectors: clients::selectors(&args.clients, &args.observe)?,
-        is_observed: !args.no_observe,
+        serve: target.specs.first(),
         quiet: args.output.quiet,
-        is_known: false,
-        stop: Arc::clone(stop),
+        ..target.session_options(&args.measured, stop)?
     };
     let mut session = Session::new(options, |session| {
         let plan = Redacted::new(session.plan(load, until, warmup));
@@ -100,49 +89,40 @@ pub(super) fn measure(args: &RunArgs, checked: Checked, stop: &Arc<AtomicBool>) 
         store::create(args.output.output.as_deref(), "run", &session.started)
     })?;
     let plan = session.plan(load, until, warmup);
-    let measurement = Measurement::Run { wants_limiter: args.confirm, wants_profile: args.profile };
-    let mut log = session.begin(measurement, &plan)?;
-    asked.event().into_iter().for_each(|event| log.tell(event));
+    let measurement = MeasurementKind::Run { wants_limiter: args.confirm, wants_profile: args.profile };
+    let mut journal = session.begin(measurement, &plan)?;
+    asked.event().into_iter().for_each(|event| journal.tell(event));
     // A number of requests has no length, and is not prolonged.
     let half_ns = until.duration_ns().unwrap_or(0) / 2;
     session.budget_ns = args.budget.map_or(half_ns, |budget| budget.ns);
     let directory = session.directory.clone();
-    let gathered = match args.profile {
-        true => session.measure_profiled(&plan, "", log.recorder()).map(|(builder, sampled)| (builder, Some(sampled))),
-        false => session.measure(&plan, "", log.recorder()).map(|builder| (builder, None)),
-    };
+    let beside = if args.profile { Beside::Sampling } else { Beside::Nothing };
+    let measured = session.measure(&plan, "", &mut journal.only_load(), beside);
     session.progress.end();
-    let (builder, sampled) = gathered?;
-
-    if let Some(sampled) = sampled {
-        log.tell(keep(&directory, sampled, Some(builder.goodput().value), &Redacted::url(&plan.target.url)));
+    if let Some(sampled) = measured?.sampled {
+        let goodput_per_s = journal.measurement().only_load().map(|load| load.goodput().value);
+        journal.tell(keep(&directory, sampled, goodput_per_s, &Redacted::url(&plan.target.url)));
         remove_samples(&directory);
     }
-    log.tell(SessionEvent::Changed { changes: session.changes() });
+    journal.tell(SessionEvent::Changed { changes: session.changes() });
     // A server of ours that ended under the load is told after what was measured until then.
-    let mut checked = session.check();
-    let (interrupted, spec) = (session.is_interrupted(), session.spec().cloned());
+    let mut ended = session.check();
+    let (is_interrupted, spec) = (session.is_interrupted(), session.spec().cloned());
     let agents = session.check_agents();
-    session.agent_lost().into_iter().for_each(|event| log.tell(event));
+    session.agent_lost().into_iter().for_each(|event| journal.tell(event));
     // Its server ends here, and leaves its port to those that come.
     drop(session);
-    let mut record = run_record(&log.facts, &builder);
-    keep_waits(&directory, report::off_cpu::of_run(&record));
-    let may_confirm = args.confirm && checked.is_ok() && !interrupted;
-    if let (true, Some(spec), Some(limiter)) = (may_confirm, spec, &record.limiter) {
-        match confirm::confirm(limiter, &confirming(args, &draft, spec, load, &directory, stop)?) {
-            Ok(confirmed) => {
-                log.tell(confirmed);
-                record = run_record(&log.facts, &builder);
-            }
-            Err(error) => checked = Err(error),
+    let record = journal.measurement().run_record();
+    keep_waits(&directory, record.as_ref().and_then(report::off_cpu::of_run));
+    let may_confirm = args.confirm && ended.is_ok() && !is_interrupted;
+    let limiter = record.and_then(|record| record.limiter).filter(|_| may_confirm);
+    if let (Some(spec), Some(limiter)) = (spec, limiter) {
+        match confirm::confirm(&limiter, &confirming(args, &target.draft, spec, load, &directory, stop)?) {
+            Ok(confirmed) => journal.tell(confirmed),
+            Err(error) => ended = Err(error),
         }
     }
-    log.tell(SessionEvent::Finished { interrupted: stop.load(Ordering::Relaxed) });
-    deliver(&directory, AnyRecord::Run(&record), Some(&builder.histograms()), &args.output)?;
-    deliver_to_ci(&directory, AnyRecord::Run(&record), &args.thresholds)?;
-    checked.and(agents)?;
-    Ok(with_thresholds(exit(record.verdict.state, stop.load(Ordering::Relaxed)), AnyRecord::Run(&record)))
+    conclude(journal, ended.and(agents), stop, &args.output, Some(&args.thresholds))
 }
 
 /// The load of the run once more, in a closed loop.
@@ -171,7 +151,7 @@ fn confirming<'a>(
 /// Connections of a closed loop of which fewer are needed than there are by default, as it has fewer requests.
 fn few_connections(args: &RunArgs) -> Result<Option<Count>, CommandError> {
     // Each agent needs one.
-    let least = clients::agents(&args.clients)? as u64;
+    let least = clients::agents(&args.measured.clients)? as u64;
     let requests = args.requests.filter(|requests| args.rate.is_none() && (1..CONNECTIONS.0).contains(&requests.0));
     Ok(requests.map(|requests| Count(requests.0.max(least))))
 }
@@ -179,7 +159,7 @@ fn few_connections(args: &RunArgs) -> Result<Option<Count>, CommandError> {
 /// True if each connection needs a local port, as far as it is known before anything is started: to a Unix socket none does.
 fn needs_ports(args: &RunArgs) -> bool {
     let names_socket = |url: &str| TargetUrl::parse(url).is_ok_and(|url| url.socket.is_some());
-    args.request.unix_socket.is_none() && !args.url.as_deref().is_some_and(names_socket)
+    args.measured.request.unix_socket.is_none() && !args.url.as_deref().is_some_and(names_socket)
 }
 
 /// The load of a run: closed without a rate, open with one.

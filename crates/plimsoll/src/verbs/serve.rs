@@ -4,7 +4,7 @@ use crate::cli::serve::{KeepArgs, ServeArgs};
 use crate::exit::{CommandError, Exit};
 use crate::interrupt;
 use crate::output::printer;
-use crate::session::serving;
+use crate::serving;
 use model::Redacted;
 use stack::{Running, Spec, StackError};
 use std::process::ExitCode;

@@ -7,7 +7,7 @@ use crate::cli::stack::{DownArgs, LogsArgs, StackArgs, StackVerb, StatusArgs, Up
 use crate::exit::{CommandError, Exit};
 use crate::interrupt;
 use crate::output::printer;
-use crate::session::serving;
+use crate::serving;
 use model::{Redacted, human};
 use serde_json::json;
 use stack::{Endpoint, Running, Spec, Stack, StackError, Standing};

@@ -3,26 +3,25 @@
 mod arms;
 
 use crate::cli::{ArrivalsArg, OverArg, SweepArgs};
-use crate::coordinate::confirm::{self, Confirming};
 use crate::coordinate::sweep::{SweepSearch, Times, Trial, TrialOutcome};
-use crate::coordinate::{Measure, unless_interrupted, walk};
+use crate::coordinate::{Measure, walk};
 use crate::exit::{CommandError, Exit};
 use crate::interrupt;
-use crate::output::deliver::{deliver, deliver_to_ci, exit, with_thresholds};
+use crate::journal::Journal;
 use crate::profiling::{ENDED_BEFORE, at_peak, keep as keep_profile, keep_waits, no_profile, remove_samples};
-use crate::result::{Asked, Point, keep, sweep_record};
-use crate::session::agents::AgentsFrom;
-use crate::session::{Session, SessionOptions};
+use crate::result::Asked;
+use crate::session::{Beside, Session, SessionOptions};
 use crate::settings;
-use crate::settings::clients::{self, Machines};
+use crate::settings::clients;
 use crate::settings::draft::Draft;
 use crate::settings::threshold;
-use crate::store;
-use crate::store::{Log, PROFILED, Recorder};
+use crate::store::{self, PROFILED};
+use crate::verbs::conclude::conclude;
+use crate::verbs::confirm::{self, Confirming};
+use crate::verbs::measured::CheckedTarget;
 use evidence::EvidenceBuilder;
 use evidence::factors::of_sweep_plan;
-use model::{Count, Limiter, Load, Measurement, NS_PER_S, Plan, Redacted, SessionEvent, SweepRecord, Warmup, human};
-use report::record::AnyRecord;
+use model::{Count, Limiter, Load, MeasurementKind, NS_PER_S, Plan, Redacted, SessionEvent, Warmup, human};
 use stack::Spec;
 use stats::{Outcome, SweepSettings};
 use std::path::{Path, PathBuf};
@@ -46,11 +45,9 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<Exit, CommandError> {
 /// What was typed, as far as it can be checked before anything is started.
 pub(super) struct Checked {
     search: SweepSettings,
-    specs: Vec<Spec>,
-    pub(super) draft: Draft,
+    pub(super) target: CheckedTarget,
     warmup: Warmup,
     asked: Asked,
-    machines: Machines,
 }
 
 impl Checked {
@@ -60,26 +57,24 @@ impl Checked {
         load_of(args, search.to)?;
         settings::window(args.duration)?;
         let warmup = settings::warmup(args.warmup, WARMUP_NS)?;
-        let machines = Machines::new(&args.clients, &args.serve, &args.observe, warmup, least(args, &search))?;
         match args.over {
-            OverArg::Rate => settings::no_pipeline(args.request.pipeline)?,
+            OverArg::Rate => settings::no_pipeline(args.measured.request.pipeline)?,
             OverArg::Connections => of_rates_only(args)?,
         }
-        let specs = clients::specs(&args.clients, &args.serve)?;
-        let draft = Draft::new(&args.request, &args.generator)?.with_warmup(args.warmup.is_some());
-        let draft = clients::direct(&args.clients, &args.serve, draft);
-        let asked = threshold::read(&args.thresholds, threshold::Kind::Sweep, !args.no_observe)?;
-        if specs.len() > 1 && args.thresholds.baseline.is_some() {
+        let typed_warmup = (warmup, args.warmup.is_some());
+        let target = CheckedTarget::new(&args.measured, &args.serve, typed_warmup, least(args, &search))?;
+        let asked = threshold::read(&args.thresholds, threshold::Kind::Sweep, !args.measured.no_observe)?;
+        if target.specs.len() > 1 && args.thresholds.baseline.is_some() {
             return Err(CommandError::usage(
                 "--baseline is one result, and --serve names several servers: sweep one of them",
             ));
         }
-        Ok(Self { search, specs, draft, warmup, asked, machines })
+        Ok(Self { search, target, warmup, asked })
     }
 
     /// About how long it takes without starting and ending: as many loads as are aimed for; ns.
     pub(super) fn expected_ns(&self, args: &SweepArgs) -> u64 {
-        let before_ns = REST.as_nanos() as u64 + clients::agree_ns(&args.clients);
+        let before_ns = REST.as_nanos() as u64 + clients::agree_ns(&args.measured.clients);
         let each_ns =
             args.duration.ns.saturating_add(settings::expected_warmup_ns(self.warmup)).saturating_add(before_ns);
         each_ns.saturating_mul((self.search.points * self.search.iterations) as u64)
@@ -88,60 +83,30 @@ impl Checked {
 
 /// Sweeps one server or several, until the end or until `stop` is set.
 pub(super) fn sweep_checked(args: &SweepArgs, checked: &Checked, stop: &Arc<AtomicBool>) -> Result<Exit, CommandError> {
-    let Checked { search, specs, draft, asked, machines, .. } = checked;
-    let options = (draft, asked);
-    if specs.len() > 1 {
-        return arms::sweep(args, options, search, (specs, machines), stop);
+    if checked.target.specs.len() > 1 {
+        return arms::sweep(args, checked, stop);
     }
     let create = |started: &str| store::create(args.output.output.as_deref(), "sweep", started);
-    let server = Server { spec: specs.first(), arm: None, machines };
-    let measured = measure(args, options, search, server, stop, create)?;
-    deliver(&measured.directory, AnyRecord::Sweep(&measured.record), None, &args.output)?;
-    let record = AnyRecord::Sweep(&measured.record);
-    deliver_to_ci(&measured.directory, record, &args.thresholds)?;
-    // What made the sweep end early is told after what was measured until then.
-    measured.walked?;
-    Ok(with_thresholds(exit(measured.record.verdict.state, measured.record.interrupted), record))
+    let (journal, walked) = measure(args, checked, (checked.target.specs.first(), None), stop, create)?;
+    conclude(journal, walked, stop, &args.output, Some(&args.thresholds))
 }
 
-/// A finished sweep, or as much of it as there is.
-struct Measured {
-    record: SweepRecord,
-    directory: PathBuf,
-    /// Why it ended before its end.
-    walked: Result<(), CommandError>,
-}
-
-/// What is swept, and from where.
-struct Server<'a> {
-    /// To be started; none: that of the URL, or the built-in one.
-    spec: Option<&'a Spec>,
-    /// Its label, where it is one of several.
-    arm: Option<Redacted>,
-    /// Other machines that load or observe it.
-    machines: &'a Machines,
-}
-
-/// Sweeps one target. At least one point is measured.
+/// Sweeps one target. At least one point is measured. The second value says what made it end before its end, if anything did.
+///
+/// `spec` is the server to be started, with its label where it is one of several. `None` means that of the URL, or the built-in one.
 fn measure(
     args: &SweepArgs,
-    (draft, asked): (&Draft, &Asked),
-    search: &SweepSettings,
-    Server { spec, arm, machines }: Server<'_>,
+    checked: &Checked,
+    (spec, arm): (Option<&Spec>, Option<Redacted>),
     stop: &Arc<AtomicBool>,
     create: impl FnOnce(&str) -> Result<PathBuf, CommandError>,
-) -> Result<Measured, CommandError> {
+) -> Result<(Journal, Result<(), CommandError>), CommandError> {
+    let Checked { search, target, asked, .. } = checked;
     let options = SessionOptions {
-        agents: AgentsFrom::Start(machines),
         url: args.url.as_deref(),
         serve: spec,
-        cpus: None,
-        draft,
-        selectors: clients::selectors(&args.clients, &args.observe)?,
-        is_observed: !args.no_observe,
         quiet: args.output.quiet,
-        is_known: false,
-        stop: Arc::clone(stop),
+        ..target.session_options(&args.measured, stop)?
     };
     let session = Session::new(options, |session| {
         let over = if search.over_rate { "rate" } else { "connections" };
@@ -153,38 +118,36 @@ fn measure(
     let most = plan(args, &session, search.to)?;
     let arm = arm.map(Redacted::into_inner);
     let (limit, over_rate, wants_profile) = (search.to, search.over_rate, args.profile);
-    let mut log = session.begin(Measurement::Sweep { limit, over_rate, wants_profile, arm }, &most)?;
-    asked.event().into_iter().for_each(|event| log.tell(event));
-    let mut loads = Loads { args, session, log, points: Vec::new(), measured: 0 };
+    let mut journal = session.begin(MeasurementKind::Sweep { limit, over_rate, wants_profile, arm }, &most)?;
+    asked.event().into_iter().for_each(|event| journal.tell(event));
+    let mut loads = Loads { args, session, journal, measured: 0 };
     let mut searching = SweepSearch::new(*search, times(args, &most));
     let mut walked = walk(&mut searching, &mut loads, stop);
-    loads.session.agent_lost().into_iter().for_each(|event| loads.log.tell(event));
-    if loads.points.is_empty() {
+    loads.session.agent_lost().into_iter().for_each(|event| loads.journal.tell(event));
+    if !loads.journal.measurement().has_loads() {
         loads.session.progress.end();
         walked?;
         return Err(CommandError::interrupted());
     }
-    searching.rise_end().into_iter().for_each(|end| loads.log.tell(SessionEvent::Risen { end }));
-    loads.log.tell(SessionEvent::Changed { changes: loads.session.changes() });
+    searching.rise_end().into_iter().for_each(|end| loads.journal.tell(SessionEvent::Risen { end }));
+    loads.journal.tell(SessionEvent::Changed { changes: loads.session.changes() });
     if args.profile && walked.is_ok() && !loads.session.is_interrupted() {
         walked = loads.profile();
     }
-    if args.profile && !loads.log.facts.is_profiled() {
-        loads.log.tell(no_profile(ENDED_BEFORE));
+    let Loads { session, mut journal, .. } = loads;
+    if args.profile && !journal.measurement().facts().is_profiled() {
+        journal.tell(no_profile(ENDED_BEFORE));
     }
-    loads.session.progress.end();
-    let (directory, spec) = (loads.session.directory.clone(), loads.session.spec().cloned());
+    session.progress.end();
+    let spec = session.spec().cloned();
     // Its server ends here, and leaves its port to those that come.
-    let Loads { session, mut log, points, .. } = loads;
     drop(session);
     if args.confirm && walked.is_ok() && !stop.load(Ordering::Relaxed) {
-        let limiter = sweep_record(&log.facts, &points).limiter;
-        walked = confirm(args, draft, limiter.as_ref(), spec, &directory, stop)
-            .map(|confirmed| confirmed.into_iter().for_each(|event| log.tell(event)));
+        let limiter = journal.measurement().sweep_record().limiter;
+        walked = confirm(args, &target.draft, limiter.as_ref(), spec, journal.directory(), stop)
+            .map(|confirmed| confirmed.into_iter().for_each(|event| journal.tell(event)));
     }
-    let walked = unless_interrupted(walked);
-    log.tell(SessionEvent::Finished { interrupted: stop.load(Ordering::Relaxed) || walked.is_err() });
-    Ok(Measured { record: sweep_record(&log.facts, &points), directory, walked })
+    Ok((journal, walked))
 }
 
 /// Tries what the limiter of the sweep predicts, in a closed loop at the load that it was found at.
@@ -219,16 +182,15 @@ fn confirm(
 struct Loads<'a> {
     args: &'a SweepArgs,
     session: Session,
-    log: Log,
-    /// In the order first measured.
-    points: Vec<Point>,
+    journal: Journal,
     measured: usize,
 }
 
 impl Measure<SweepSearch> for Loads<'_> {
-    type Measured = Kept;
+    /// The directory of its events below that of the sweep.
+    type Measured = String;
 
-    fn measure(&mut self, trial: &Trial) -> Result<(TrialOutcome, Kept), CommandError> {
+    fn measure(&mut self, trial: &Trial) -> Result<(TrialOutcome, String), CommandError> {
         // Before a load and not after it, so that one that was measured is told at once.
         if self.measured > 0 {
             std::thread::sleep(REST);
@@ -254,37 +216,32 @@ impl Measure<SweepSearch> for Loads<'_> {
             }
         };
         let plan = self.plan(load)?;
-        let (name, mut recorder) = Recorder::of_load(&self.session.directory, &name)?;
+        let mut open = self.journal.open_load(&name)?;
         self.session.budget_ns = trial.budget_ns;
-        let builder = self.session.measure(&plan, &label, &mut recorder)?;
-        let outcome = TrialOutcome {
-            outcome: outcome(&builder),
-            says_little: builder.says_little(),
-            prolonged_ns: builder.prolonged_ns(),
-            clean_ns: builder.clean_ns(),
-        };
-        Ok((outcome, Kept { name, builder }))
+        self.session.measure(&plan, &label, &mut open.journal(), Beside::Nothing)?;
+        let outcome = open.evidence().map(trial_outcome).ok_or_else(CommandError::interrupted)?;
+        Ok((outcome, self.journal.close_load(open)))
     }
 
     fn is_whole(&self) -> Result<(), CommandError> {
         self.session.check_agents()
     }
 
-    fn leave_out(&mut self, kept: Kept) {
-        self.log.tell_sent(&kept.builder);
+    fn leave_out(&mut self, directory: String) {
+        self.journal.leave_out(&directory);
     }
 
-    fn keep(&mut self, trial: &Trial, Kept { name, builder }: Kept) -> Result<(), CommandError> {
+    fn keep(&mut self, trial: &Trial, directory: String) -> Result<(), CommandError> {
+        let good_per_s = self.journal.measurement().load(&directory).map_or(0.0, |load| load.goodput().value);
         if let Some(of) = trial.of {
             self.session.progress.line(&format!(
                 "{:>3}/{of}  {}: {} good",
                 trial.number,
                 self.load_text(trial.load),
-                human::rate(builder.goodput().value)
+                human::rate(good_per_s)
             ));
         }
-        self.log.tell(SessionEvent::Point { directory: name, load: trial.load });
-        keep(&mut self.points, trial.load, builder);
+        self.journal.tell(SessionEvent::Point { directory, load: trial.load });
         // A server that has ended leaves nothing more to measure.
         self.session.check()
     }
@@ -293,23 +250,26 @@ impl Measure<SweepSearch> for Loads<'_> {
 impl Loads<'_> {
     /// Measures the peak's load once more, with samples. It is not among the points, so that their numbers stay clean.
     fn profile(&mut self) -> Result<(), CommandError> {
-        let Some(peak) = sweep_record(&self.log.facts, &self.points).peak else { return Ok(()) };
+        let Some(peak) = self.journal.measurement().sweep_record().peak else { return Ok(()) };
         if self.args.restart {
             self.session.restart()?;
         }
         std::thread::sleep(REST);
         let plan = self.plan(peak.load)?;
         self.measured += 1;
-        let (_, mut recorder) = Recorder::of_load(&self.session.directory, &format!("{:02}{PROFILED}", self.measured))?;
+        let mut load = self.journal.open_load(&format!("{:02}{PROFILED}", self.measured))?;
         let label = format!("profile, {}: ", self.load_text(peak.load));
-        let (builder, sampled) = self.session.measure_profiled(&plan, &label, &mut recorder)?;
-        self.log.tell_sent(&builder);
-        let goodput_per_s = builder.goodput().value;
+        let measured = self.session.measure(&plan, &label, &mut load.journal(), Beside::Sampling)?;
+        let goodput_per_s = load.evidence().map(|load| load.goodput().value);
+        let load = self.journal.close_load(load);
+        self.journal.leave_out(&load);
         let directory = &self.session.directory;
-        let event = keep_profile(directory, sampled, Some(goodput_per_s), &Redacted::url(&plan.target.url));
-        self.log.tell(at_peak(event, &peak));
+        if let Some(sampled) = measured.sampled {
+            let event = keep_profile(directory, sampled, goodput_per_s, &Redacted::url(&plan.target.url));
+            self.journal.tell(at_peak(event, &peak));
+        }
         remove_samples(directory);
-        keep_waits(directory, report::off_cpu::of_sweep(&sweep_record(&self.log.facts, &self.points)));
+        keep_waits(directory, report::off_cpu::of_sweep(&self.journal.measurement().sweep_record()));
         self.session.check()
     }
 
@@ -333,22 +293,26 @@ impl Loads<'_> {
     }
 }
 
-/// A load that was measured, and the directory of its events below that of the sweep.
-struct Kept {
-    name: String,
-    builder: EvidenceBuilder,
-}
-
 fn plan(args: &SweepArgs, session: &Session, load: f64) -> Result<Plan, CommandError> {
     Ok(session.plan(load_of(args, load)?, settings::window(args.duration)?, settings::warmup(args.warmup, WARMUP_NS)?))
 }
 
 /// Times of each load, which is as long as `plan`.
 fn times(args: &SweepArgs, plan: &Plan) -> Times {
-    let (warmup_ns, agree_ns) = (settings::expected_warmup_ns(plan.warmup), clients::agree_ns(&args.clients));
+    let (warmup_ns, agree_ns) = (settings::expected_warmup_ns(plan.warmup), clients::agree_ns(&args.measured.clients));
     // On other machines no time is known to be disturbed.
     let budget_ns = args.budget.map(|budget| budget.ns).or_else(|| (agree_ns > 0).then_some(0));
     Times { window_ns: args.duration.ns, warmup_ns, agree_ns, budget_ns }
+}
+
+/// What a load says, as far as the search needs it.
+fn trial_outcome(builder: &EvidenceBuilder) -> TrialOutcome {
+    TrialOutcome {
+        outcome: outcome(builder),
+        says_little: builder.says_little(),
+        prolonged_ns: builder.prolonged_ns(),
+        clean_ns: builder.clean_ns(),
+    }
 }
 
 fn outcome(builder: &EvidenceBuilder) -> Outcome {
@@ -393,7 +357,7 @@ fn of_rates_only(args: &SweepArgs) -> Result<(), CommandError> {
         Some(_) => Err(CommandError::usage(
             "--arrivals is for --over rate; over connections each request waits for the response before it",
         )),
-        None => settings::no_spin(&args.generator, "add --over rate"),
+        None => settings::no_spin(&args.measured.generator, "add --over rate"),
     }
 }
 
@@ -410,7 +374,7 @@ fn least(args: &SweepArgs, search: &SweepSettings) -> (&'static str, u32) {
 fn search(args: &SweepArgs) -> Result<SweepSettings, CommandError> {
     let over_rate = args.over == OverArg::Rate;
     // Each agent needs a connection.
-    let least = (clients::agents(&args.clients)? as u64).clamp(1, args.to.map_or(u64::MAX, |to| to.0.max(1)));
+    let least = (clients::agents(&args.measured.clients)? as u64).clamp(1, args.to.map_or(u64::MAX, |to| to.0.max(1)));
     let (from, to) = if over_rate { (100, 1_000_000) } else { (least, 1024) };
     let from = settings::in_range("--from", args.from.unwrap_or(Count(from)), 1, LOAD_MAX)?;
     let to = settings::in_range("--to", args.to.unwrap_or_else(|| Count(to.max(from))), 1, LOAD_MAX)?;
@@ -423,6 +387,6 @@ fn search(args: &SweepArgs) -> Result<SweepSettings, CommandError> {
         points: settings::in_range("--points", args.points, 1, POINTS_MAX)? as usize,
         iterations: settings::in_range("--iterations", args.iterations, 1, ITERATIONS_MAX)? as usize,
         over_rate,
-        seed: args.generator.seed,
+        seed: args.measured.generator.seed,
     })
 }

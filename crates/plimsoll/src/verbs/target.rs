@@ -1,10 +1,10 @@
 //! `plimsoll target`: the built-in test server in the foreground.
 
 use crate::cli::TargetArgs;
+use crate::environment::confine;
 use crate::exit::{CommandError, Exit};
 use crate::interrupt;
 use crate::output::printer;
-use crate::session::environment::confine;
 use crate::settings::auth::from_file;
 use crate::settings::in_range;
 use input::text_at_most;

@@ -8,13 +8,13 @@ use model::{Bound, CapacityBracket, CapacityReason, CapacitySettings, CompareMet
 use stats::{CapacityResult, CapacitySearch};
 
 /// A search, and its trials in the order made.
-pub(crate) struct SearchedCapacity {
-    pub(crate) settings: CapacitySettings,
-    pub(crate) trials: Vec<Trial>,
+pub(in crate::result) struct SearchedCapacity {
+    pub(in crate::result) settings: CapacitySettings,
+    pub(in crate::result) trials: Vec<Trial>,
 }
 
 /// What came of a search.
-pub(crate) struct FoundCapacity {
+pub(super) struct FoundCapacity {
     result: CapacityResult,
     pub(super) bracket: CapacityBracket,
     /// Undisturbed share of all its windows; none where nobody kept an account.
@@ -30,12 +30,12 @@ impl SearchedCapacity {
     }
 
     /// The same search, made again from its trials.
-    pub(crate) fn found(&self, goal: &Goal, limits: &LimiterContext) -> FoundCapacity {
+    pub(super) fn found(&self, goal: &Goal, limits: &LimiterContext) -> FoundCapacity {
         let mut search = CapacitySearch::new(self.settings);
         let (mut held, mut clean_ns, mut measured_ns) = (Vec::new(), Some(0.0), 0.0);
         for (index, trial) in self.trials.iter().enumerate() {
             let Some(asked) = search.next().filter(|asked| asked.load_per_s == trial.made.load_per_s) else { continue };
-            let judged = JudgedTrial::new(goal, limits, trial);
+            let judged = JudgedTrial::new(goal, limits, &trial.made, &trial.builder);
             let window_ns = judged.outcome.measured_ns as f64;
             measured_ns += window_ns;
             clean_ns = clean_ns.zip(judged.outcome.clean_share).map(|(sum, share)| sum + share * window_ns);

@@ -15,7 +15,7 @@ use crate::coordinate::Search;
 use crate::coordinate::compare::{Block, BlockSearch, Made, canaries, deviating};
 use bounds::Merged;
 use capacity::FoundCapacity;
-pub(crate) use capacity::SearchedCapacity;
+pub(super) use capacity::SearchedCapacity;
 use evidence::EvidenceBuilder;
 use judge::{ComparedLoad, ComparisonClaim, FailIf, judge_comparison, responses_differ};
 use model::{
@@ -25,13 +25,13 @@ use model::{
 use std::collections::BTreeMap;
 pub(crate) use stored::stored_comparison;
 use trial::stored_value as trial_values;
-pub(crate) use trial::{ComparedTrial, Measured, outcome};
+pub(super) use trial::{ComparedTrial, Measured, outcome};
 
 /// Makes the record of a comparison.
 ///
 /// # Errors
 /// One line, when the facts are not those of a comparison whose blocks have begun.
-pub(crate) fn compare_record(facts: &Facts, trials: &[ComparedTrial]) -> Result<CompareRecord, String> {
+pub(super) fn compare_record(facts: &Facts, trials: &[ComparedTrial]) -> Result<CompareRecord, String> {
     let (settings, arms) = facts.comparison.as_ref().ok_or("its blocks had not begun")?;
     let walked = Walked::new(facts, BlockSearch::new(settings.clone()), trials);
     let search = &walked.search;
@@ -179,7 +179,7 @@ impl<'a> Walked<'a> {
             let asked = asked.filter(|asked| is_asked(asked.arm, asked.load));
             places.push(asked.map(|asked| {
                 let place = search.blocks().last().map_or(0, |block| block.made.len());
-                search.apply(&asked, outcome(facts, trial), 0);
+                search.apply(&asked, trial.outcome(facts), 0);
                 (asked.block as usize, place)
             }));
         }
@@ -234,7 +234,7 @@ impl<'a> Walked<'a> {
 
     fn trials(&self, arms: &[ArmRecord]) -> Vec<CompareTrialRecord> {
         let record = |(index, trial): (usize, &ComparedTrial)| {
-            let outcome = outcome(self.facts, trial);
+            let outcome = trial.outcome(self.facts);
             let last = self.search.blocks().len().saturating_sub(1);
             let place = self.made(index).and_then(|(trial, ..)| trial.place);
             CompareTrialRecord {

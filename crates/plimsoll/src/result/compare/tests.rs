@@ -5,7 +5,7 @@ use super::*;
 use crate::result::Facts;
 use model::{
     Address, ArmRecord, Begun, Bound, CompareMetric, CompareSettings, CompareTrialMade, Event, Finding, FindingState,
-    Load, Measurement, NS_PER_S, Phase, Plan, RunRecord, SessionEvent, Stop, Target, ThreadUse, Tick, Warmup,
+    Load, MeasurementKind, NS_PER_S, Phase, Plan, RunRecord, SessionEvent, Stop, Target, ThreadUse, Tick, Warmup,
 };
 
 const CONNECTIONS: u32 = 4;
@@ -92,7 +92,7 @@ fn measured(variant: Variant, block: u64) -> Measured {
 fn trials(variants: [Variant; 2], fail_if: &[&str]) -> (Facts, Vec<ComparedTrial>) {
     let mut facts = Facts::new(Begun {
         started: String::new(),
-        measurement: Measurement::Compare { arms: 2 },
+        measurement: MeasurementKind::Compare { arms: 2 },
         environment: Default::default(),
         limits: Default::default(),
     });
@@ -108,7 +108,7 @@ fn trials(variants: [Variant; 2], fail_if: &[&str]) -> (Facts, Vec<ComparedTrial
         let arm = asked.arm.expect("there is no canary");
         let made = CompareTrialMade { arm: Some(arm as u64), load: asked.load, took_ns: NS_PER_S };
         let trial = ComparedTrial { made, measured: measured(variants[arm], asked.block) };
-        search.apply(&asked, outcome(&facts, &trial), 0);
+        search.apply(&asked, trial.outcome(&facts), 0);
         trials.push(trial);
     }
     facts.apply(&SessionEvent::Finished { interrupted: false });

@@ -11,13 +11,13 @@ use std::collections::BTreeMap;
 const BEYOND_MIN: f64 = 10.0;
 
 /// One trial, and everything that was measured in it.
-pub(crate) struct ComparedTrial {
-    pub(crate) made: CompareTrialMade,
-    pub(crate) measured: Measured,
+pub(in crate::result) struct ComparedTrial {
+    pub(in crate::result) made: CompareTrialMade,
+    pub(in crate::result) measured: Measured,
 }
 
 /// What was measured in a trial.
-pub(crate) enum Measured {
+pub(in crate::result) enum Measured {
     /// One load.
     Load(Box<EvidenceBuilder>),
     /// Several loads, one after the other.
@@ -26,7 +26,7 @@ pub(crate) enum Measured {
 
 impl ComparedTrial {
     /// The loads that were put on the server of a variant; none of a canary.
-    pub(crate) fn loads(&self) -> Vec<&EvidenceBuilder> {
+    pub(super) fn loads(&self) -> Vec<&EvidenceBuilder> {
         match &self.measured {
             _ if self.made.load == CompareLoad::Canary => Vec::new(),
             Measured::Load(builder) => vec![builder],
@@ -43,13 +43,34 @@ impl ComparedTrial {
     }
 }
 
-/// What a trial says, as far as a search needs it.
-pub(crate) fn outcome(facts: &Facts, trial: &ComparedTrial) -> Outcome {
-    let ComparedTrial { made, measured } = trial;
-    match (measured, facts.compared_goal()) {
-        (Measured::Load(builder), _) => of_load(made, builder),
-        (Measured::Search(searched), Some(goal)) => searched.found(&goal, facts.limits()).outcome(made.took_ns),
-        (Measured::Search(_), None) => Outcome { took_ns: made.took_ns, ..Outcome::default() },
+impl ComparedTrial {
+    /// What it says, as far as a search needs it.
+    pub(super) fn outcome(&self, facts: &Facts) -> Outcome {
+        match &self.measured {
+            Measured::Load(builder) => of_load(&self.made, builder),
+            Measured::Search(searched) => of_search(facts, &self.made, searched),
+        }
+    }
+}
+
+/// What a trial says, as far as a search needs it, that has no place in the comparison yet: a load, or else a search.
+pub(in crate::result) fn outcome(
+    facts: &Facts,
+    made: &CompareTrialMade,
+    load: Option<&EvidenceBuilder>,
+    searched: Option<&SearchedCapacity>,
+) -> Outcome {
+    match (load, searched) {
+        (Some(builder), _) => of_load(made, builder),
+        (None, Some(searched)) => of_search(facts, made, searched),
+        (None, None) => Outcome { took_ns: made.took_ns, ..Outcome::default() },
+    }
+}
+
+fn of_search(facts: &Facts, made: &CompareTrialMade, searched: &SearchedCapacity) -> Outcome {
+    match facts.compared_goal() {
+        Some(goal) => searched.found(&goal, facts.limits()).outcome(made.took_ns),
+        None => Outcome { took_ns: made.took_ns, ..Outcome::default() },
     }
 }
 

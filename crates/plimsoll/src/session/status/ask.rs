@@ -4,7 +4,7 @@
 
 use super::lookup::Lookup;
 use super::socket::hold;
-use super::source::{Kind, Login, Place, Source};
+use crate::settings::status_source::{Kind, Login, Place, Source};
 use clock::monotonic_ns;
 use model::{LOGIN_REFUSED, ServerStatus};
 use mysql::prelude::Queryable;

@@ -1,6 +1,6 @@
 //! Name of a database's host, looked up within a deadline: a resolver that hangs must not hold up the end of a load.
 
-use super::source::Place;
+use crate::settings::status_source::Place;
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};

@@ -2,8 +2,8 @@
 
 use super::{Arm, ArmTarget, CompareOptions};
 use crate::cli::compare::{CompareArgs, OnlyArg};
+use crate::environment::usable_cpus;
 use crate::exit::CommandError;
-use crate::session::environment::usable_cpus;
 use model::Duet;
 use model::human::{percent, rate};
 use stack::Spec;
@@ -24,7 +24,7 @@ pub(super) fn duet(args: &CompareArgs, arms: &[Arm]) -> Result<Duet, CommandErro
     let specs: Vec<&Spec> = arms.iter().filter_map(spec).collect();
     let url = arms.iter().find(|arm| matches!(arm.target, ArmTarget::Url(_)));
     let ports: Vec<u16> = specs.iter().map(|spec| spec.settings.port).filter(|port| *port > 0).collect();
-    if args.clients.server_host.is_some() {
+    if args.measured.clients.server_host.is_some() {
         return refuse("divides the CPUs of this machine between servers and load; leave out --server-host".to_owned());
     }
     if let Some(url) = url {
@@ -41,14 +41,14 @@ pub(super) fn duet(args: &CompareArgs, arms: &[Arm]) -> Result<Duet, CommandErro
                 .to_owned(),
         );
     }
-    let shared = [("--observe", &args.observe.observe), ("--status", &args.observe.status)];
+    let shared = [("--observe", &args.measured.observe.observe), ("--status", &args.measured.observe.status)];
     if let Some((flag, _)) = shared.iter().find(|(_, given)| !given.is_empty()) {
         return refuse(format!(
             "and {flag} exclude each other: two servers at once that share a database or any other companion wait for each \
              other there"
         ));
     }
-    if !args.generator.cpus.is_empty() {
+    if !args.measured.generator.cpus.is_empty() {
         return refuse("chooses the CPUs of the load itself; leave out --cpus".to_owned());
     }
     if let Some(pinned) = specs.iter().find(|spec| !spec.settings.cpus.is_empty()) {

@@ -9,21 +9,23 @@ use super::capacity::BlockSearched;
 use crate::cli::compare::CompareArgs;
 use crate::coordinate::Measure;
 use crate::coordinate::compare::{Asked, BlockSearch, Outcome};
+use crate::environment;
 use crate::exit::{CommandError, Exit};
+use crate::journal::Journal;
 use crate::output::progress::Progress;
 use crate::profiling::php;
-use crate::result::{ComparedTrial, Measured, compare_outcome};
+use crate::serving;
 use crate::session::agents::{AgentsFrom, SessionAgents};
-use crate::session::{Session, SessionOptions, environment, serving};
+use crate::session::{Beside, Session, SessionOptions};
 use crate::settings::capacity::CapacityOptions;
-use crate::settings::clients;
 use crate::settings::compare::{Arm, ArmTarget, CANARY, CompareOptions, REST_NS};
 use crate::settings::draft::Draft;
-use crate::settings::selectors::Selectors;
-use crate::store;
-use crate::store::{Log, POINTS, Recorder};
+use crate::store::{self, POINTS};
+use crate::verbs::measured::{CheckedTarget, plain_session};
 use clock::monotonic_ns;
-use model::{ArmRecord, Change, CheckRow, CompareLoad, CompareTrialMade, Contract, DuetSet, Measurement, SessionEvent};
+use model::{
+    ArmRecord, Change, CheckRow, CompareLoad, CompareTrialMade, Contract, DuetSet, MeasurementKind, SessionEvent,
+};
 use observe::TakenFingerprint;
 use stack::Spec;
 use std::path::PathBuf;
@@ -37,8 +39,7 @@ pub(super) struct Looked {
     pub(super) arms: Vec<ArmRecord>,
     /// Good responses per second of a closed loop.
     pub(super) pilots_per_s: Vec<f64>,
-    pub(super) log: Log,
-    pub(super) directory: PathBuf,
+    pub(super) journal: Journal,
     pub(super) before: Before,
     /// All sessions have these.
     pub(super) agents: SessionAgents,
@@ -61,7 +62,7 @@ impl Before {
 
 /// Starts each variant once, refuses those that do not answer alike, and puts a closed loop on each.
 pub(super) fn look(args: &CompareArgs, checked: &Checked, stop: &Arc<AtomicBool>) -> Result<Looked, CommandError> {
-    let Checked { options, draft, .. } = checked;
+    let Checked { options, target } = checked;
     let mut looked: Option<Looked> = None;
     let mut clocks = Vec::new();
     // What one gets out of its half, while nobody uses the other.
@@ -72,14 +73,14 @@ pub(super) fn look(args: &CompareArgs, checked: &Checked, stop: &Arc<AtomicBool>
             looked.arms.push(ArmRecord { name: arm.name.clone(), ..looked.arms[0].clone() });
             looked.pilots_per_s.push(looked.pilots_per_s[0]);
             let agents = AgentsFrom::Share(&looked.agents);
-            let session = looked.sessions[0].is_some().then(|| open(args, arm, agents, cpus, draft, stop));
+            let session = looked.sessions[0].is_some().then(|| open(args, target, arm, agents, cpus, stop));
             looked.sessions.push(session.transpose()?);
             continue;
         }
         let named = |error: CommandError| named(&arm.name, error);
         let mut session = match &looked {
             None => begin(args, arm, checked, cpus, stop)?,
-            Some(looked) => open(args, arm, AgentsFrom::Share(&looked.agents), cpus, draft, stop).map_err(named)?,
+            Some(looked) => open(args, target, arm, AgentsFrom::Share(&looked.agents), cpus, stop).map_err(named)?,
         };
         cpus.map_or(Ok(()), |cpus| duet::refuse_elsewhere(arm, &session, cpus))?;
         let contract = contract(options, &session);
@@ -88,18 +89,16 @@ pub(super) fn look(args: &CompareArgs, checked: &Checked, stop: &Arc<AtomicBool>
             refuse_unlike(args, baseline, arm, &contract)?;
         }
         let record = arm_record(arm, &session, &contract);
-        let directory = looked.as_ref().map_or_else(|| session.directory.clone(), |looked| looked.directory.clone());
         if looked.is_none() {
             let (load, until) = options.pilot();
             let plan = session.plan(load, until, options.warmup);
-            let log = session.begin(Measurement::Compare { arms: options.arms.len() as u64 }, &plan)?;
+            let journal = session.begin(MeasurementKind::Compare { arms: options.arms.len() as u64 }, &plan)?;
             let (fingerprint, suspended_ns) = session.before();
             let before = Before(fingerprint, suspended_ns);
             looked = Some(Looked {
                 arms: Vec::new(),
                 pilots_per_s: Vec::new(),
-                log,
-                directory: directory.clone(),
+                journal,
                 before,
                 agents: session.agents().clone(),
                 sessions: Vec::new(),
@@ -136,13 +135,12 @@ fn begin(
     cpus: Option<&DuetSet>,
     stop: &Arc<AtomicBool>,
 ) -> Result<Session, CommandError> {
-    let agents = AgentsFrom::Start(&checked.machines);
     let create = |session: &Session| store::create(args.output.output.as_deref(), "compare", &session.started);
-    let quiet = args.output.quiet;
+    let agents = AgentsFrom::Start(&checked.target.machines);
     let options = SessionOptions {
-        quiet,
+        quiet: args.output.quiet,
         is_known: false,
-        ..session_options(args, &arm.target, agents, cpus, &checked.draft, stop)?
+        ..session_options(args, &checked.target, arm, agents, cpus, stop)?
     };
     Session::new(options, create).map_err(|error| named(&arm.name, error))
 }
@@ -150,41 +148,30 @@ fn begin(
 /// A session of another variant, or of the baseline once more, with its server on these CPUs.
 fn open(
     args: &CompareArgs,
+    target: &CheckedTarget,
     arm: &Arm,
     agents: AgentsFrom<'_>,
     cpus: Option<&DuetSet>,
-    draft: &Draft,
     stop: &Arc<AtomicBool>,
 ) -> Result<Session, CommandError> {
-    let options = session_options(args, &arm.target, agents, cpus, draft, stop)?;
-    Session::new(options, |_| Ok(PathBuf::new()))
+    Session::new(session_options(args, target, arm, agents, cpus, stop)?, |_| Ok(PathBuf::new()))
 }
 
 fn session_options<'a>(
     args: &CompareArgs,
-    target: &'a ArmTarget,
+    target: &'a CheckedTarget,
+    arm: &'a Arm,
     agents: AgentsFrom<'a>,
     cpus: Option<&'a DuetSet>,
-    draft: &'a Draft,
     stop: &Arc<AtomicBool>,
 ) -> Result<SessionOptions<'a>, CommandError> {
-    let (url, serve) = match target {
+    let (url, serve) = match &arm.target {
         ArmTarget::Url(url) => (Some(url.as_str()), None),
         ArmTarget::Serve(spec) => (None, Some(&**spec)),
         ArmTarget::Builtin => (None, None),
     };
-    Ok(SessionOptions {
-        agents,
-        url,
-        serve,
-        cpus,
-        draft,
-        selectors: clients::selectors(&args.clients, &args.observe)?,
-        is_observed: !args.no_observe,
-        quiet: true,
-        is_known: true,
-        stop: Arc::clone(stop),
-    })
+    let options = target.session_options(&args.measured, stop)?;
+    Ok(SessionOptions { agents, url, serve, cpus, quiet: true, is_known: true, ..options })
 }
 
 /// What a good response of the first request is.
@@ -230,16 +217,18 @@ fn pilot(
 ) -> Result<f64, CommandError> {
     let (load, until) = options.pilot();
     let plan = session.plan(load, until, options.warmup);
-    let (_, mut recorder) = Recorder::of_load(&looked.directory, &format!("00-pilot-{}", index + 1))?;
-    let builder = session.measure(&plan, &format!("closed loop to begin with, '{name}': "), &mut recorder)?;
-    looked.log.tell_sent(&builder);
+    let mut load = looked.journal.open_load(&format!("00-pilot-{}", index + 1))?;
+    let label = format!("closed loop to begin with, '{name}': ");
+    session.measure(&plan, &label, &mut load.journal(), Beside::Nothing)?;
+    let per_s = load.evidence().map_or(0.0, |load| load.goodput().value);
+    let load = looked.journal.close_load(load);
+    looked.journal.leave_out(&load);
     if session.is_interrupted() {
         return Err(CommandError::interrupted());
     }
     session.check_agents()?;
     session.check()?;
     session.progress.end();
-    let per_s = builder.goodput().value;
     if per_s > 0.0 {
         return Ok(per_s);
     }
@@ -250,11 +239,10 @@ fn pilot(
 pub(super) struct Arms<'a> {
     args: &'a CompareArgs,
     options: &'a CompareOptions,
-    draft: &'a Draft,
+    target: &'a CheckedTarget,
     stop: &'a Arc<AtomicBool>,
     rate_per_s: f64,
-    log: Log,
-    directory: PathBuf,
+    journal: Journal,
     agents: SessionAgents,
     sessions: Vec<Option<Session>>,
     /// A server of ours that runs, with its block and variant.
@@ -262,14 +250,13 @@ pub(super) struct Arms<'a> {
     /// The second of two trials that were made at the same time, until it is asked for.
     second: Option<Kept>,
     progress: Progress,
-    trials: Vec<ComparedTrial>,
     told: Told,
 }
 
 /// A trial that was made, and the directory of its events below that of the comparison.
 pub(super) struct Kept {
-    name: String,
-    trial: ComparedTrial,
+    directory: String,
+    made: CompareTrialMade,
     outcome: Outcome,
 }
 
@@ -279,41 +266,25 @@ impl<'a> Arms<'a> {
         checked: &'a Checked,
         stop: &'a Arc<AtomicBool>,
         rate_per_s: f64,
-        looked: (Log, PathBuf, SessionAgents, Vec<Option<Session>>),
+        (journal, agents, sessions): (Journal, SessionAgents, Vec<Option<Session>>),
         progress: Progress,
     ) -> Self {
-        let Checked { options, draft, .. } = checked;
-        let (log, directory, agents, sessions) = looked;
-        let (running, second, trials, told) = (None, None, Vec::new(), Told::default());
-        Self {
-            args,
-            options,
-            draft,
-            stop,
-            rate_per_s,
-            log,
-            directory,
-            agents,
-            sessions,
-            running,
-            second,
-            progress,
-            trials,
-            told,
-        }
+        let Checked { options, target } = checked;
+        let (running, second, told) = (None, None, Told::default());
+        Self { args, options, target, stop, rate_per_s, journal, agents, sessions, running, second, progress, told }
     }
 
     /// Tells the loss of an agent, if that has ended it.
     pub(super) fn tell_loss(&mut self) {
-        self.agents.lost().into_iter().for_each(|event| self.log.tell(event));
+        self.agents.lost().into_iter().for_each(|event| self.journal.tell(event));
     }
 
     /// Ends all servers of ours, and the agents.
-    pub(super) fn end(mut self) -> (Log, PathBuf, Vec<ComparedTrial>) {
+    pub(super) fn end(mut self) -> Journal {
         self.tell_block();
         self.progress.end();
         drop((self.running, self.sessions, self.agents));
-        (self.log, self.directory, self.trials)
+        self.journal
     }
 
     /// The trial that is asked for, by itself or together with another.
@@ -341,28 +312,28 @@ impl<'a> Arms<'a> {
             _ => self.put(asked, &label, &mut session),
         };
         std::mem::swap(&mut session.progress, &mut self.progress);
-        let (name, measured) = measured?;
+        let directory = measured?;
         session.check()?;
         self.return_session(asked, session);
         let took_ns = monotonic_ns().saturating_sub(begin_ns);
         let made = CompareTrialMade { arm: asked.arm.map(|arm| arm as u64), load: asked.load, took_ns };
-        let trial = ComparedTrial { made, measured };
-        Ok(Kept { name, outcome: compare_outcome(&self.log.facts, &trial), trial })
+        let outcome = self.journal.measurement().compare_outcome(&directory, &made);
+        Ok(Kept { directory, made, outcome })
     }
 
-    /// Puts one load on a server.
-    fn put(&self, asked: &Asked, label: &str, session: &mut Session) -> Result<(String, Measured), CommandError> {
+    /// Puts one load on a server; returns the directory of its events.
+    fn put(&mut self, asked: &Asked, label: &str, session: &mut Session) -> Result<String, CommandError> {
         let (load, until, warmup) = self.options.trial(self.args, asked.load, self.rate_per_s)?;
         let mut plan = session.plan(load, until, warmup);
         // Another order of arrivals in each block, and the same for all its variants.
         plan.seed = plan.seed.wrapping_add(asked.block + 1);
-        let (name, mut recorder) = Recorder::of_load(&self.directory, &self.trial_name(asked))?;
+        let mut load = self.journal.open_load(&self.trial_name(asked))?;
         session.budget_ns = if asked.arm.is_some() { asked.left_ns } else { 0 };
-        let builder = session.measure(&plan, label, &mut recorder)?;
-        Ok((name, Measured::Load(Box::new(builder))))
+        session.measure(&plan, label, &mut load.journal(), Beside::Nothing)?;
+        Ok(self.journal.close_load(load))
     }
 
-    /// Searches for the capacity of a variant.
+    /// Searches for the capacity of a variant; returns what the directories of its trials begin with.
     fn search(
         &mut self,
         asked: &Asked,
@@ -370,22 +341,21 @@ impl<'a> Arms<'a> {
         capacity: &CapacityOptions,
         label: &str,
         session: &mut Session,
-    ) -> Result<(String, Measured), CommandError> {
+    ) -> Result<String, CommandError> {
         let name = self.trial_name(asked);
-        let pilot_per_s = self.log.facts.arm(arm).and_then(|arm| arm.pilot_per_s).unwrap_or(self.rate_per_s);
+        let pilot_per_s = self.arm_record(arm).and_then(|arm| arm.pilot_per_s).unwrap_or(self.rate_per_s);
         let settings = capacity.search_in_block(pilot_per_s, asked.block, arm);
         let search = BlockSearched {
             args: self.args,
             options: self.options,
-            log: &mut self.log,
-            directory: &self.directory,
+            journal: &mut self.journal,
             name: &name,
             label,
             session,
             stop: self.stop,
         };
-        let searched = search.search(&capacity.goal, settings, pilot_per_s)?;
-        Ok((format!("{POINTS}/{name}"), Measured::Search(searched)))
+        search.search(&capacity.goal, settings, pilot_per_s)?;
+        Ok(format!("{POINTS}/{name}"))
     }
 
     /// The session of a trial: that of the server which runs, or a new one.
@@ -412,8 +382,8 @@ impl<'a> Arms<'a> {
         }
         let arm = &self.options.arms[index];
         let agents = AgentsFrom::Share(&self.agents);
-        open(self.args, &built(arm), agents, None, self.draft, self.stop).and_then(|session| {
-            let before = self.log.facts.arm(index).and_then(|arm| arm.served.as_ref());
+        open(self.args, self.target, &built(arm), agents, None, self.stop).and_then(|session| {
+            let before = self.arm_record(index).and_then(|arm| arm.served.as_ref());
             unchanged(before, &session)?;
             Ok(session)
         })
@@ -431,19 +401,9 @@ impl<'a> Arms<'a> {
     /// The built-in server, whatever is compared.
     fn canary(&self) -> Result<Session, CommandError> {
         let spec = Spec::parse(CANARY).map_err(serving::command_error)?;
-        let draft = Draft::plain(&self.args.generator)?;
-        let options = SessionOptions {
-            agents: AgentsFrom::None,
-            url: None,
-            serve: Some(&spec),
-            cpus: None,
-            draft: &draft,
-            selectors: Selectors::default(),
-            is_observed: !self.args.no_observe,
-            quiet: true,
-            is_known: true,
-            stop: Arc::clone(self.stop),
-        };
+        let draft = Draft::plain(&self.args.measured.generator)?;
+        let is_observed = !self.args.measured.no_observe;
+        let options = SessionOptions { serve: Some(&spec), is_observed, ..plain_session(&draft, self.stop) };
         Session::new(options, |_| Ok(PathBuf::new()))
     }
 
@@ -455,6 +415,11 @@ impl<'a> Arms<'a> {
         format!("{:03}-block{}-{what}", asked.number, asked.block + 1)
     }
 
+    /// A variant as it was looked at before the blocks.
+    fn arm_record(&self, arm: usize) -> Option<&ArmRecord> {
+        self.journal.measurement().facts().arm(arm)
+    }
+
     fn arm_name(&self, arm: usize) -> &str {
         self.options.arms.get(arm).map_or("", |arm| &arm.name)
     }
@@ -462,7 +427,7 @@ impl<'a> Arms<'a> {
     /// An error that ends the comparison: a server that is gone is a part of the result.
     fn ended_by(&mut self, error: CommandError) -> CommandError {
         if error.exit == Exit::Target {
-            self.log.tell(SessionEvent::TargetGone { why: error.message.clone() });
+            self.journal.tell(SessionEvent::TargetGone { why: error.message.clone() });
         }
         error
     }
@@ -484,13 +449,19 @@ impl Measure<BlockSearch> for Arms<'_> {
     }
 
     fn leave_out(&mut self, kept: Kept) {
-        kept.trial.loads().into_iter().for_each(|load| self.log.tell_sent(load));
+        match kept.made.load {
+            // What a canary has had sent was for no variant.
+            CompareLoad::Canary => self.journal.forget(&kept.directory),
+            CompareLoad::Capacity => self.journal.leave_out_search(),
+            CompareLoad::Fixed | CompareLoad::Saturated | CompareLoad::Stored => {
+                self.journal.leave_out(&kept.directory);
+            }
+        }
     }
 
     fn keep(&mut self, asked: &Asked, kept: Kept) -> Result<(), CommandError> {
-        let Kept { name, trial, outcome } = kept;
-        self.log.tell(SessionEvent::Compared { directory: name, trial: trial.made });
-        self.trials.push(trial);
+        let Kept { directory, made, outcome } = kept;
+        self.journal.tell(SessionEvent::Compared { directory, trial: made });
         if let Some(arm) = asked.arm {
             self.told.take(arm, words(asked.load, &outcome));
         }

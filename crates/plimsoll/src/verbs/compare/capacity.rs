@@ -4,18 +4,16 @@ use crate::cli::compare::CompareArgs;
 use crate::coordinate::capacity::{Asked, CapacityWalk};
 use crate::coordinate::{Measure, walk};
 use crate::exit::CommandError;
-use crate::result::{JudgedTrial, SearchedCapacity, Trial};
+use crate::journal::Journal;
 use crate::session::Session;
 use crate::settings::capacity::REST_NS;
 use crate::settings::compare::CompareOptions;
-use crate::store::Log;
-use crate::verbs::capacity::{bracket_text, made, sees};
+use crate::verbs::capacity::{bracket_text, judge_trial, measure_trial};
 use clock::monotonic_ns;
 use judge::goal::Goal;
 use model::human::rate;
-use model::{CapacitySettings, CompareLoad, SessionEvent, Stop, Warmup};
+use model::{CapacitySettings, CompareLoad, SessionEvent, Stop, TrialMade, Warmup};
 use stats::CapacityOutcome;
-use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -23,9 +21,8 @@ use std::time::Duration;
 pub(super) struct BlockSearched<'a> {
     pub(super) args: &'a CompareArgs,
     pub(super) options: &'a CompareOptions,
-    pub(super) log: &'a mut Log,
     /// That of the comparison.
-    pub(super) directory: &'a Path,
+    pub(super) journal: &'a mut Journal,
     /// What the names of its trials begin with.
     pub(super) name: &'a str,
     /// What stands before the progress of each trial.
@@ -36,17 +33,10 @@ pub(super) struct BlockSearched<'a> {
 
 impl BlockSearched<'_> {
     /// Searches until its time is over.
-    pub(super) fn search(
-        self,
-        goal: &Goal,
-        settings: CapacitySettings,
-        pilot_per_s: f64,
-    ) -> Result<SearchedCapacity, CommandError> {
-        self.log.tell(SessionEvent::Search { settings, pilot_per_s });
+    pub(super) fn search(self, goal: &Goal, settings: CapacitySettings, pilot_per_s: f64) -> Result<(), CommandError> {
+        self.journal.tell(SessionEvent::Search { settings, pilot_per_s });
         let stop = self.stop;
-        let mut trials = Trials { of: self, goal, trials: Vec::new() };
-        walk(&mut CapacityWalk::new(settings), &mut trials, stop)?;
-        Ok(SearchedCapacity { settings, trials: trials.trials })
+        walk(&mut CapacityWalk::new(settings), &mut Trials { of: self, goal }, stop)
     }
 
     /// Warm-up of a trial: a server that was under another load of the block is warm.
@@ -60,13 +50,13 @@ impl BlockSearched<'_> {
 struct Trials<'a> {
     of: BlockSearched<'a>,
     goal: &'a Goal,
-    trials: Vec<Trial>,
 }
 
 impl Measure<CapacityWalk> for Trials<'_> {
-    type Measured = (String, Trial);
+    /// The directory of its events, and how it was made.
+    type Measured = (String, TrialMade);
 
-    fn measure(&mut self, asked: &Asked) -> Result<(CapacityOutcome, (String, Trial)), CommandError> {
+    fn measure(&mut self, asked: &Asked) -> Result<(CapacityOutcome, (String, TrialMade)), CommandError> {
         let begin_ns = monotonic_ns();
         let trial = &asked.trial;
         std::thread::sleep(Duration::from_nanos(REST_NS));
@@ -76,25 +66,21 @@ impl Measure<CapacityWalk> for Trials<'_> {
         let plan = of.session.plan(load, Stop::Duration { duration_ns: trial.duration_ns }, warmup);
         let name = format!("{}-{}-{:.0}", of.name, trial.number, trial.load_per_s);
         let label = format!("{}{}; at {}: ", of.label, bracket_text(asked.bracket), rate(trial.load_per_s));
-        let (name, trial) = made(of.session, of.directory, &name, (plan, asked), &label, begin_ns)?;
-        let judged = JudgedTrial::new(self.goal, of.log.facts.limits(), &trial);
-        if of.session.check_agents().is_ok() && !of.session.is_interrupted() {
-            sees(self.goal, &judged, &trial)?;
-        }
-        Ok((judged.outcome, (name, trial)))
+        let (directory, made) = measure_trial((of.session, of.journal), &name, (plan, asked), &label, begin_ns)?;
+        let judged = judge_trial(self.goal, of.session, of.journal, &directory, &made)?;
+        Ok((judged.outcome, (directory, made)))
     }
 
     fn is_whole(&self) -> Result<(), CommandError> {
         self.of.session.check_agents()
     }
 
-    fn leave_out(&mut self, (_, trial): (String, Trial)) {
-        self.of.log.tell_sent(&trial.builder);
+    fn leave_out(&mut self, (directory, _): (String, TrialMade)) {
+        self.of.journal.leave_out(&directory);
     }
 
-    fn keep(&mut self, _asked: &Asked, (directory, trial): (String, Trial)) -> Result<(), CommandError> {
-        self.of.log.tell(SessionEvent::Trial { directory, trial: trial.made });
-        self.trials.push(trial);
+    fn keep(&mut self, _asked: &Asked, (directory, made): (String, TrialMade)) -> Result<(), CommandError> {
+        self.of.journal.tell(SessionEvent::Trial { directory, trial: made });
         // A server that has ended leaves nothing more to try.
         self.of.session.check()
     }

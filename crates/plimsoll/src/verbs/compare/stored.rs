@@ -2,7 +2,6 @@
 
 use crate::cli::compare::CompareArgs;
 use crate::exit::{CommandError, Exit};
-use crate::output::deliver::deliver;
 use crate::output::printer;
 use crate::profiling::difference::{Half, keep_difference, php_function_changes};
 use crate::result::render::stored_pair;
@@ -10,6 +9,8 @@ use crate::result::stored_comparison;
 use crate::settings::compare::{names, share};
 use crate::store;
 use crate::store::stored::{Record, Stored};
+use crate::verbs::deliver::deliver;
+use crate::verbs::exit_code::exit_code;
 use clap::{Args, Command};
 use model::{ArmProfile, COMPARE_ARMS_MAX, CompareLoad, Redacted, RenderRecord, RunRecord};
 use report::Named;
@@ -85,7 +86,7 @@ pub(super) fn compare(args: &CompareArgs, directories: &[PathBuf]) -> Result<Exi
         let mut others = halves.iter().enumerate().skip(1);
         others.try_for_each(|(index, half)| keep_difference(directory, index, &halves[0], half).map(drop))
     })?;
-    Ok(super::exit(&record))
+    Ok(exit_code(AnyRecord::Compare(&record)))
 }
 
 /// The profiles of the runs; none unless all of them have one whose stacks are there.
@@ -128,7 +129,7 @@ fn renders(args: &CompareArgs, stored: &[Stored], margin: f64) -> Result<Exit, C
     };
     let record = stored_pair([(first, before), (second, after)], margin).map_err(CommandError::usage)?;
     print(args, AnyRecord::Render(&record), ("render", &record.started), |_| Ok(()))?;
-    Ok(crate::verbs::render::exit(&record))
+    Ok(exit_code(AnyRecord::Render(&record)))
 }
 
 fn page(stored: &Stored) -> Option<(String, &RenderRecord)> {

@@ -10,7 +10,6 @@ use crate::verbs::{capacity, compare, run, sweep};
 use clap::{ArgAction, CommandFactory, Parser};
 use input::experiment::{FlagShape, Takes, VerbFlags, Vocabulary};
 use model::NS_PER_S;
-use report::record::AnyRecord;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -75,19 +74,19 @@ impl Step {
         let (urls, expected_ns, confirms, draft) = match self {
             Self::Run(args) => {
                 let checked = run::Checked::new(args)?;
-                (args.url.as_slice(), checked.expected_ns(), args.confirm, checked.draft)
+                (args.url.as_slice(), checked.expected_ns(), args.confirm, checked.target.draft)
             }
             Self::Sweep(args) => {
                 let checked = sweep::Checked::new(args)?;
-                (args.url.as_slice(), Some(checked.expected_ns(args)), args.confirm, checked.draft)
+                (args.url.as_slice(), Some(checked.expected_ns(args)), args.confirm, checked.target.draft)
             }
             Self::Capacity(args) => {
                 let checked = capacity::Checked::new(args)?;
-                (args.url.as_slice(), Some(checked.expected_ns()), false, checked.draft)
+                (args.url.as_slice(), Some(checked.expected_ns()), false, checked.target.draft)
             }
             Self::Compare(args) => {
                 let checked = compare::Checked::new(args)?;
-                (args.targets.as_slice(), Some(checked.expected_ns()), false, checked.draft)
+                (args.targets.as_slice(), Some(checked.expected_ns()), false, checked.target.draft)
             }
         };
         if urls.is_empty() {
@@ -150,21 +149,6 @@ impl Step {
     }
 }
 
-/// The exit code of a stored result of a step, as the verb that has measured it ended.
-pub(super) fn exit(record: AnyRecord<'_>) -> Exit {
-    use crate::output::deliver::{exit, with_thresholds};
-    let by_itself = match record {
-        AnyRecord::Run(record) => exit(record.verdict.state, record.interrupted),
-        AnyRecord::Sweep(record) => exit(record.verdict.state, record.interrupted),
-        AnyRecord::Sweeps(record) => exit(record.verdict.state, record.interrupted),
-        AnyRecord::Capacity(record) => capacity::exit(record),
-        AnyRecord::Compare(record) => compare::exit(record),
-        AnyRecord::Experiment(record) => exit(record.verdict.state, record.interrupted),
-        AnyRecord::Render(record) => crate::verbs::render::exit(record),
-    };
-    with_thresholds(by_itself, record)
-}
-
 /// Checks URL, lists of requests and what has to agree with them. Of a server that is started the URL is not known yet.
 fn check_target(url: Option<&str>, draft: &Draft) -> Result<(), CommandError> {
     let url = url.map(TargetUrl::parse).transpose()?;
@@ -186,7 +170,6 @@ fn one_line(error: &clap::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{RunRecord, ThresholdRecord, ThresholdState};
 
     fn step(words: &[&str]) -> Result<Step, String> {
         Step::parse(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())
@@ -229,23 +212,6 @@ mod tests {
         assert_eq!(expected(&fixed), Some(163_500_000_000));
         let sweep = ["plimsoll", "sweep", url, "-d", "1s", "--points", "4", "--iterations", "2", "--warmup", "auto"];
         assert_eq!(expected(&sweep), Some(8 * 3_200_000_000 + NS_PER_S));
-    }
-
-    #[test]
-    fn a_step_that_is_adopted_keeps_the_failure_of_its_thresholds() {
-        let text = include_str!("../../../../report/tests/stored/run");
-        let mut run: RunRecord = serde_json::from_str(text).expect("a run");
-        assert_eq!(exit(AnyRecord::Run(&run)), Exit::Fine);
-        run.thresholds.push(ThresholdRecord {
-            condition: "p99>50ms".to_owned(),
-            state: ThresholdState::Failed,
-            value: None,
-            limit: 50e6,
-            baseline: None,
-            ratio: None,
-            why: None,
-        });
-        assert_eq!(exit(AnyRecord::Run(&run)), Exit::Failed);
     }
 
     #[test]

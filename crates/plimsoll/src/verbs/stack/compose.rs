@@ -4,7 +4,7 @@ use super::spec;
 use crate::cli::stack::ComposeArgs;
 use crate::exit::{CommandError, Exit};
 use crate::output::printer;
-use crate::session::serving;
+use crate::serving;
 use model::Redacted;
 use rustix::process::{getegid, geteuid};
 

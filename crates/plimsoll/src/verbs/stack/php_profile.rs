@@ -5,7 +5,7 @@ use crate::cli::stack::PhpProfileArgs;
 use crate::exit::{CommandError, Exit};
 use crate::output::printer;
 use crate::profiling::php::{PHP_FOLDED, PHP_GRAPH, PhpSampled, sampled, write};
-use crate::session::serving;
+use crate::serving;
 use crate::store::private;
 use model::Redacted;
 use serde_json::json;

@@ -2,7 +2,6 @@
 
 use super::Hosts;
 use super::searches::agents;
-use crate::recovered::is_the_same_again;
 use crate::support::{Target, close_to, count, decide, decide_watched, number, text};
 use serde_json::Value;
 use std::time::Duration;
@@ -52,7 +51,6 @@ fn the_ratio_of_two_pools_is_found_with_the_same_agents_under_all_loads() {
             }
             assert_eq!((hosts.starts("a"), hosts.starts("b")), (*starts, *starts), "the agents stay from load to load");
             hosts.are_gone();
-            is_the_same_again(ended);
         },
     );
 }
@@ -74,7 +72,6 @@ fn each_variant_is_observed_by_the_same_agent_on_the_machine_of_the_servers() {
         assert_eq!(hosts.starts("s"), 1, "it stays from variant to variant");
         hosts.are_gone();
         hosts.is_gone("s");
-        is_the_same_again(&ended);
     });
 }
 
@@ -96,7 +93,6 @@ fn capacities_of_two_pools_are_searched_for_in_a_block() {
         close_to(number(capacity, "ratio.value"), 0.5, 0.2, "ratio of the capacities");
         assert_eq!((hosts.starts("a"), hosts.starts("b")), (1, 1), "the agents stay from trial to trial");
         hosts.are_gone();
-        is_the_same_again(&ended);
     });
 }
 

@@ -1,7 +1,6 @@
 //! Sweeps and searches for a capacity with load of two agents, one load after the other.
 
 use super::Hosts;
-use crate::recovered::is_the_same_again;
 use crate::support::{Target, close_to, count, decide_watched, number};
 use serde_json::Value;
 
@@ -48,7 +47,6 @@ fn a_sweep_finds_a_pool_with_the_same_agents_under_all_its_loads() {
         assert_eq!((record["interrupted"].as_bool(), record.get("agent_lost")), (Some(false), None));
         assert_eq!((hosts.starts("a"), hosts.starts("b")), (1, 1), "the agents stay from load to load");
         hosts.are_gone();
-        is_the_same_again(&ended);
     });
 }
 
@@ -78,6 +76,5 @@ fn a_search_finds_the_capacity_of_a_pool() {
         }
         assert_eq!((hosts.starts("a"), hosts.starts("b")), (1, 1), "the agents stay from trial to trial");
         hosts.are_gone();
-        is_the_same_again(&ended);
     });
 }

@@ -2,16 +2,14 @@
 
 use super::{Arms, Kept, built, named, open, unchanged};
 use crate::coordinate::compare::{Asked, Place};
+use crate::environment::confine;
 use crate::exit::CommandError;
-use crate::result::{ComparedTrial, Measured, compare_outcome};
+use crate::journal::OpenLoad;
 use crate::session::agents::AgentsFrom;
-use crate::session::environment::confine;
 use crate::session::partner::{Partner, partners};
-use crate::session::{Session, check_limits};
+use crate::session::{Beside, Session, check_limits};
 use crate::settings::compare::Arm;
-use crate::store::Recorder;
 use clock::monotonic_ns;
-use evidence::EvidenceBuilder;
 use model::{CompareTrialMade, Duet, DuetSet, Plan};
 use std::panic::resume_unwind;
 use std::thread::{Builder, scope};
@@ -23,15 +21,14 @@ struct Half<'a> {
     cpus: &'a DuetSet,
     session: Session,
     plan: Plan,
-    name: String,
-    recorder: Recorder,
+    load: OpenLoad,
 }
 
 impl Half<'_> {
     /// Puts the load on. All threads of it but the load threads run beside these, so that they take nothing from the other half.
-    fn measure(&mut self, partner: Partner, label: &str) -> Result<EvidenceBuilder, CommandError> {
+    fn measure(&mut self, partner: Partner, label: &str) -> Result<(), CommandError> {
         confine(&self.cpus.load);
-        self.session.measure_with(partner, &self.plan, label, &mut self.recorder)
+        self.session.measure(&self.plan, label, &mut self.load.journal(), Beside::Partner(partner)).map(drop)
     }
 }
 
@@ -54,23 +51,21 @@ impl Arms<'_> {
         std::mem::swap(&mut first.session.progress, &mut self.progress);
         let measured = at_once([&mut first, &mut second], &label);
         std::mem::swap(&mut first.session.progress, &mut self.progress);
-        let mut builders = Vec::new();
-        for (half, builder) in [&mut first, &mut second].into_iter().zip(measured) {
-            let checked = builder.and_then(|builder| half.session.check().map(|()| builder));
-            builders.push(checked.map_err(|error| named(self.arm_name(half.arm), error))?);
+        for (half, measured) in [&mut first, &mut second].into_iter().zip(measured) {
+            let checked = measured.and_then(|()| half.session.check());
+            checked.map_err(|error| named(self.arm_name(half.arm), error))?;
         }
         drop((first.session, second.session));
         // Half of the time is that of either.
         let took_ns = monotonic_ns().saturating_sub(begin_ns) / 2;
-        let mut kept = [first.asked, second.asked].into_iter().zip([first.name, second.name]).zip(builders).map(
-            |((asked, name), builder)| {
-                let made = CompareTrialMade { arm: asked.arm.map(|arm| arm as u64), load: asked.load, took_ns };
-                let trial = ComparedTrial { made, measured: Measured::Load(Box::new(builder)) };
-                Kept { name, outcome: compare_outcome(&self.log.facts, &trial), trial }
-            },
-        );
-        let asked_for = kept.next();
-        self.second = kept.next();
+        let mut kept = [(first.asked, first.load), (second.asked, second.load)].into_iter().map(|(asked, load)| {
+            let made = CompareTrialMade { arm: asked.arm.map(|arm| arm as u64), load: asked.load, took_ns };
+            let directory = self.journal.close_load(load);
+            let outcome = self.journal.measurement().compare_outcome(&directory, &made);
+            Kept { directory, made, outcome }
+        });
+        let (asked_for, second) = (kept.next(), kept.next());
+        self.second = second;
         asked_for.ok_or_else(CommandError::interrupted)
     }
 
@@ -78,21 +73,21 @@ impl Arms<'_> {
     fn half<'b>(&self, asked: &Asked, arm: usize, cpus: &'b DuetSet) -> Result<Half<'b>, CommandError> {
         let of = &self.options.arms[arm];
         let named = |error: CommandError| named(&of.name, error);
-        let session = open(self.args, &built(of), AgentsFrom::Share(&self.agents), Some(cpus), self.draft, self.stop)
+        let session = open(self.args, self.target, &built(of), AgentsFrom::Share(&self.agents), Some(cpus), self.stop)
             .map_err(named)?;
-        let before = self.log.facts.arm(arm).and_then(|arm| arm.served.as_ref());
+        let before = self.arm_record(arm).and_then(|arm| arm.served.as_ref());
         unchanged(before, &session).map_err(named)?;
         let (load, until, warmup) = self.options.trial(self.args, asked.load, self.rate_per_s)?;
         let mut plan = session.plan(load, until, warmup);
         // The same arrivals at the same instants for both.
         plan.seed = plan.seed.wrapping_add(asked.block + 1);
-        let (name, recorder) = Recorder::of_load(&self.directory, &self.trial_name(asked))?;
-        Ok(Half { asked: *asked, arm, cpus, session, plan, name, recorder })
+        let load = self.journal.open_load(&self.trial_name(asked))?;
+        Ok(Half { asked: *asked, arm, cpus, session, plan, load })
     }
 }
 
 /// Both loads, each on a thread of its own.
-fn at_once(halves: [&mut Half<'_>; 2], label: &str) -> [Result<EvidenceBuilder, CommandError>; 2] {
+fn at_once(halves: [&mut Half<'_>; 2], label: &str) -> [Result<(), CommandError>; 2] {
     let [first, second] = halves;
     let [of_first, of_second] = partners([second.session.processes(), first.session.processes()]);
     scope(|scope| {

@@ -5,7 +5,8 @@ use crate::exit::{CommandError, Exit};
 use crate::output::printer;
 use crate::profiling::difference::{Half, keep_difference, php_function_changes, php_unrelated};
 use crate::profiling::{Sampled, keep, remove_samples};
-use crate::store::{Recorder, private};
+use crate::session::Beside;
+use crate::store::private;
 use model::{ArmProfile, CompareLoad, Redacted, SessionEvent, Stop};
 use report::flame::function_changes;
 use report::record::PROFILES_FOLDER;
@@ -50,14 +51,14 @@ impl Arms<'_> {
                             php_unrelated(before, &half).iter().for_each(|why| printer::note(why));
                             profile.functions = function_changes(before.side(), half.side());
                             profile.php_functions = php_function_changes(before, &half);
-                            if let Err(error) = keep_difference(&self.directory, index, before, &half) {
+                            if let Err(error) = keep_difference(self.journal.directory(), index, before, &half) {
                                 printer::note(&format!("warning: {}; the figures are kept", error.message));
                             }
                         }
                     }
                 }
             }
-            self.log.tell(SessionEvent::ArmProfiled { profile: Box::new(profile) });
+            self.journal.tell(SessionEvent::ArmProfiled { profile: Box::new(profile) });
         }
     }
 
@@ -72,12 +73,14 @@ impl Arms<'_> {
         let (load, window, warmup) = self.options.trial(self.args, load, self.rate_per_s)?;
         let window = Stop::Duration { duration_ns: WINDOWS.saturating_mul(window.duration_ns().unwrap_or(0)) };
         let plan = session.plan(load, window, warmup);
-        let (_, mut recorder) = Recorder::of_load(&self.directory, &format!("profile-{}", index + 1))?;
+        let mut load = self.journal.open_load(&format!("profile-{}", index + 1))?;
         std::mem::swap(&mut session.progress, &mut self.progress);
-        let measured = session.measure_profiled(&plan, &label, &mut recorder);
+        let measured = session.measure(&plan, &label, &mut load.journal(), Beside::Sampling);
         std::mem::swap(&mut session.progress, &mut self.progress);
-        let (builder, sampled) = measured?;
-        self.log.tell_sent(&builder);
+        let sampled = measured?.sampled.ok_or_else(nothing_sampled)?;
+        let goodput_per_s = load.evidence().map(|load| load.goodput().value);
+        let load = self.journal.close_load(load);
+        self.journal.leave_out(&load);
         if session.is_interrupted() {
             return Err(CommandError::interrupted());
         }
@@ -86,10 +89,10 @@ impl Arms<'_> {
             Sampled::Profile(profile, php) => (profile.folded.clone(), php.as_ref().map(|php| php.folded.clone())),
             Sampled::Unavailable(_) => (String::new(), None),
         };
-        let event = keep(&session.directory, sampled, Some(builder.goodput().value), &Redacted::url(&plan.target.url));
+        let event = keep(&session.directory, sampled, goodput_per_s, &Redacted::url(&plan.target.url));
         remove_samples(&session.directory);
         let SessionEvent::Profiled { profiled, unavailable } = event else {
-            return Err(CommandError::usage("nothing was sampled"));
+            return Err(nothing_sampled());
         };
         let profiled = profiled.ok_or_else(|| CommandError::usage(unavailable.unwrap_or_default()))?;
         let name = self.arm_name(index).to_owned();
@@ -99,9 +102,13 @@ impl Arms<'_> {
 
     /// Where the files of a variant go: by number, as a name may be anything.
     fn profile_folder(&self, index: usize) -> Result<PathBuf, CommandError> {
-        let folder = self.directory.join(PROFILES_FOLDER).join((index + 1).to_string());
+        let folder = self.journal.directory().join(PROFILES_FOLDER).join((index + 1).to_string());
         private::create_directory(&folder)
             .map_err(|error| CommandError::usage(format!("cannot create {}: {error}", folder.display())))?;
         Ok(folder)
     }
+}
+
+fn nothing_sampled() -> CommandError {
+    CommandError::usage("nothing was sampled")
 }

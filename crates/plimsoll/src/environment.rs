@@ -1,8 +1,9 @@
-//! Where a result comes from: stored with it, secrets replaced.
+//! This machine: what of it is stored with a result, what has changed of it, its addresses and its CPUs.
 
-use model::{Change, Environment, NS_PER_S, Redacted, human};
+use model::{Address, Change, Environment, NS_PER_S, Redacted, human};
 use observe::TakenFingerprint;
 use rustix::thread::CpuSet;
+use std::net::IpAddr;
 
 /// A shorter difference of two clocks may be a thread that had to wait between reading them.
 const SUSPENDED_MIN_NS: u64 = NS_PER_S / 2;
@@ -46,6 +47,12 @@ pub(crate) fn suspension(before_ns: u64, after_ns: u64) -> Option<Change> {
         before: "0 s".into(),
         after: human::time(suspended_ns as f64),
     })
+}
+
+/// True if `address` belongs to this machine. The unspecified one leads to it, whatever its route says.
+pub(crate) fn is_local(address: &Address) -> bool {
+    let is_own = |ip: IpAddr| ip.is_unspecified() || observe::is_own_address(ip);
+    address.is_each_machines_own() || address.tcp().is_some_and(|tcp| is_own(tcp.ip()))
 }
 
 /// CPUs this process may run on, in rising order; never empty.

@@ -1,18 +1,15 @@
 //! Reads the events of a measurement back and makes its record of them: also when its program, its machine or its disk has
 //! died, with what was measured until then.
 
-use super::{
-    ComparedTrial, Facts, Measured, Point, SearchedCapacity, Trial, capacity_record, compare_record, keep, run_record,
-    sweep_record, sweeps_record,
-};
 use crate::exit::CommandError;
 use crate::output::printer;
 use crate::profiling::{ENDED_BEFORE, Sampled, UNREADABLE, at_peak, keep as keep_profile, no_profile, samples};
+use crate::result::{LoadState, Measurement, NoRecord, sweeps_record};
 use crate::store::experiment::{is_experiment, recovered};
 use crate::store::stored::{Record, Stored, below, open_stored};
 use crate::store::{EVENTS, HISTOGRAMS, POINTS, PROFILED, RESULT};
-use evidence::{Events, EvidenceBuilder};
-use model::{CompareLoad, Event, Load, Measurement, Redacted, SessionEvent, TrialMade};
+use evidence::Events;
+use model::{CompareLoad, Event, MeasurementKind, Redacted, SessionEvent};
 use report::record::ARMS_FOLDER;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -30,13 +27,20 @@ pub(crate) fn record(directory: &Path) -> Result<Record, CommandError> {
 
 /// That of one run, sweep, search for a capacity, or comparison.
 fn one(directory: &Path) -> Result<Record, CommandError> {
-    let mut replay = Replay::new(directory);
-    read(directory, |event| replay.apply(event))?;
-    if replay.points.is_empty() && replay.trials.is_empty() && replay.compared.is_empty() {
-        replay.first_load()?;
+    let mut replay = Replay { directory, measurement: None };
+    read(directory, |event| replay.apply(&event))?;
+    let Some(mut measurement) = replay.measurement else {
+        let directory = directory.display();
+        return Err(CommandError::usage(format!("{directory}: its events do not begin with a measurement")));
+    };
+    place_first_load(directory, &mut measurement)?;
+    if let Some(event) = profile(directory, &measurement)? {
+        measurement.apply(None, &Event::Session(event));
     }
-    replay.profile()?;
-    replay.record()
+    measurement.record().map_err(|why| match why {
+        NoRecord::NothingMeasured => nothing(directory),
+        NoRecord::Wrong(why) => CommandError::usage(format!("{}: {why}", directory.display())),
+    })
 }
 
 /// Sweeps of several servers: those that have ended as they are, the last of them from its events.
@@ -78,171 +82,124 @@ fn nothing(directory: &Path) -> CommandError {
     CommandError::usage(format!("{}: nothing was measured that could be recovered", directory.display()))
 }
 
-/// What the events of a directory have said so far.
+/// Reads the events of a directory back into a measurement.
 struct Replay<'a> {
     directory: &'a Path,
-    facts: Option<Facts>,
-    /// Told before the plan.
-    probed: Option<Event>,
-    builder: Option<EvidenceBuilder>,
-    points: Vec<Point>,
-    trials: Vec<Trial>,
-    compared: Vec<ComparedTrial>,
-    /// A search within a comparison, of which the end has not been told.
-    searching: Option<SearchedCapacity>,
+    /// `None` until its events have begun.
+    measurement: Option<Measurement>,
 }
 
-impl<'a> Replay<'a> {
-    const fn new(directory: &'a Path) -> Self {
-        Self {
-            directory,
-            facts: None,
-            probed: None,
-            builder: None,
-            points: Vec::new(),
-            trials: Vec::new(),
-            compared: Vec::new(),
-            searching: None,
-        }
-    }
-
-    fn apply(&mut self, event: Event) -> Result<(), CommandError> {
-        match (&event, &mut self.builder) {
-            (Event::Session(SessionEvent::Begun(begun)), _) => self.facts = Some(Facts::new((**begun).clone())),
-            (Event::Session(SessionEvent::Point { directory, load }), _) => {
-                if let Some(builder) = self.load_below(directory)? {
-                    keep(&mut self.points, *load, builder);
+impl Replay<'_> {
+    fn apply(&mut self, event: &Event) -> Result<(), CommandError> {
+        match (event, &mut self.measurement) {
+            (Event::Session(SessionEvent::Begun(begun)), measurement @ None) => {
+                *measurement = Some(Measurement::new((**begun).clone()));
+            }
+            (event, Some(measurement)) => {
+                // The events of a load come before the one that gives it a place.
+                if let Some(load) = placed_load(event) {
+                    measurement.add_load(load.to_owned(), load_below(self.directory, load)?);
                 }
+                measurement.apply(None, event);
             }
-            (Event::Session(SessionEvent::Trial { directory, trial }), _) => {
-                if let Some(builder) = self.load_below(directory)? {
-                    let trial = Trial { made: *trial, builder };
-                    self.searching.as_mut().map_or(&mut self.trials, |searching| &mut searching.trials).push(trial);
-                }
-            }
-            (Event::Session(SessionEvent::Compared { directory, trial }), _) => {
-                let measured = match (trial.load, self.searching.take()) {
-                    (CompareLoad::Capacity, searched) => searched.map(Measured::Search),
-                    _ => self.load_below(directory)?.map(|builder| Measured::Load(Box::new(builder))),
-                };
-                self.compared.extend(measured.map(|measured| ComparedTrial { made: *trial, measured }));
-            }
-            (Event::Session(SessionEvent::Search { settings, .. }), _)
-                if self.facts.as_ref().is_some_and(Facts::is_comparison) =>
-            {
-                self.searching = Some(SearchedCapacity { settings: *settings, trials: Vec::new() });
-            }
-            (Event::Session(event), _) => self.facts.iter_mut().for_each(|facts| facts.apply(event)),
-            (Event::Probed(_), None) => self.probed = Some(event),
-            (Event::Started { plan, .. }, None) => {
-                let builder = self.builder.insert(EvidenceBuilder::new((**plan).clone()));
-                self.probed.iter().for_each(|probed| builder.apply(probed));
-            }
-            (_, Some(builder)) => builder.apply(&event),
-            (_, None) => {}
+            (event, None) => placed_load(event).map_or(Ok(()), |load| place_below(self.directory, load).map(drop))?,
         }
         Ok(())
-    }
-
-    /// A load of a directory of its own; none if it had not begun.
-    fn load_below(&self, name: &str) -> Result<Option<EvidenceBuilder>, CommandError> {
-        let wrong = || CommandError::usage(format!("{}: its events name {name:?}", self.directory.display()));
-        load_in(&below(self.directory, name).ok_or_else(wrong)?)
-    }
-
-    /// Takes in the load that a sweep or a search was ended in before another was complete, as ^C would.
-    fn first_load(&mut self) -> Result<(), CommandError> {
-        let is_capacity = self.facts.as_ref().is_some_and(Facts::is_capacity);
-        let entries = std::fs::read_dir(self.directory.join(POINTS)).into_iter().flatten().flatten();
-        let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-        paths.sort_by_key(|path| number(path));
-        // The first of a search is the closed loop that it begins with.
-        let Some(first) = paths.get(usize::from(is_capacity)) else { return Ok(()) };
-        if !first.join(EVENTS).exists() {
-            return Ok(());
-        }
-        let Some(builder) = load_in(first)? else { return Ok(()) };
-        let plan = builder.evidence().plan;
-        let load = match plan.load {
-            Load::Closed { connections } => f64::from(connections),
-            Load::Open { rate_per_s, .. } => rate_per_s,
-        };
-        if is_capacity {
-            let window_ns = plan.stop.duration_ns().unwrap_or(0);
-            let made = TrialMade { load_per_s: load, window_ns, ..TrialMade::default() };
-            self.trials.push(Trial { made, builder });
-        } else {
-            keep(&mut self.points, load, builder);
-        }
-        Ok(())
-    }
-
-    /// Takes in the profile of a load that its program was killed in, or why there is none.
-    fn profile(&mut self) -> Result<(), CommandError> {
-        let Some(facts) = self.facts.as_ref().filter(|facts| !facts.is_profiled()) else { return Ok(()) };
-        let sampled = if samples::are_in(self.directory) { self.sampled(facts)? } else { None };
-        let event = sampled.or_else(|| facts.wants_profile().then(|| no_profile(ENDED_BEFORE)));
-        self.facts.iter_mut().for_each(|facts| event.iter().for_each(|event| facts.apply(event)));
-        Ok(())
-    }
-
-    /// What comes of the samples that were written down; none if there are none, or of no load. If they cannot be read that
-    /// is told, and the rest of the result is made.
-    fn sampled(&self, facts: &Facts) -> Result<Option<SessionEvent>, CommandError> {
-        let of_sweep = matches!(facts.begun.measurement, Measurement::Sweep { .. });
-        let profiled = if of_sweep { self.profiled_load()? } else { None };
-        let Some(builder) = profiled.as_ref().or(self.builder.as_ref()) else { return Ok(None) };
-        let profile = match samples::recover(self.directory) {
-            Ok(Some((_, profile))) => Box::new(profile),
-            Ok(None) => return Ok(None),
-            Err(why) => {
-                printer::note(&format!("warning: no profile: {why}"));
-                return Ok(Some(no_profile(UNREADABLE)));
-            }
-        };
-        let url = Redacted::url(&builder.evidence().plan.target.url);
-        // Of a load that was killed in its first second only samples are known.
-        let goodput_per_s = Some(builder.goodput().value).filter(|per_s| *per_s > 0.0);
-        let event = keep_profile(self.directory, Sampled::Profile(profile, None), goodput_per_s, &url);
-        let peak = (of_sweep && !self.points.is_empty()).then(|| sweep_record(facts, &self.points).peak).flatten();
-        Ok(Some(peak.iter().fold(event, at_peak)))
-    }
-
-    /// The load of a sweep that was measured with samples.
-    fn profiled_load(&self) -> Result<Option<EvidenceBuilder>, CommandError> {
-        let entries = std::fs::read_dir(self.directory.join(POINTS)).into_iter().flatten().flatten();
-        let mut paths = entries.map(|entry| entry.path());
-        let is_profiled = |path: &PathBuf| path.to_string_lossy().ends_with(PROFILED) && path.join(EVENTS).exists();
-        paths.find(is_profiled).map_or(Ok(None), |path| load_in(&path))
-    }
-
-    fn record(self) -> Result<Record, CommandError> {
-        let facts = self.facts.ok_or_else(|| {
-            CommandError::usage(format!("{}: its events do not begin with a measurement", self.directory.display()))
-        })?;
-        match (&facts.begun.measurement, self.builder) {
-            (Measurement::Run { .. }, Some(builder)) => Ok(Record::Run(Box::new(run_record(&facts, &builder)))),
-            (Measurement::Sweep { .. }, _) if !self.points.is_empty() => {
-                Ok(Record::Sweep(Box::new(sweep_record(&facts, &self.points))))
-            }
-            (Measurement::Capacity { .. }, _) if !self.trials.is_empty() => {
-                let wrong = |why| CommandError::usage(format!("{}: {why}", self.directory.display()));
-                Ok(Record::Capacity(Box::new(capacity_record(&facts, &self.trials).map_err(wrong)?)))
-            }
-            (Measurement::Compare { .. }, _) if !self.compared.is_empty() => {
-                let wrong = |why| CommandError::usage(format!("{}: {why}", self.directory.display()));
-                Ok(Record::Compare(Box::new(compare_record(&facts, &self.compared).map_err(wrong)?)))
-            }
-            _ => Err(nothing(self.directory)),
-        }
     }
 }
 
-/// What the events of a directory say of one load; none if it had not begun.
-fn load_in(directory: &Path) -> Result<Option<EvidenceBuilder>, CommandError> {
-    let mut replay = Replay::new(directory);
-    read(directory, |event| replay.apply(event))?;
-    Ok(replay.builder)
+/// The directory of the load that gets its place in the result by `event`.
+fn placed_load(event: &Event) -> Option<&str> {
+    let Event::Session(event) = event else { return None };
+    match event {
+        SessionEvent::Point { directory, .. } | SessionEvent::Trial { directory, .. } => Some(directory),
+        // That of a search is no load.
+        SessionEvent::Compared { directory, trial } => (trial.load != CompareLoad::Capacity).then_some(directory),
+        _ => None,
+    }
+}
+
+/// A load of a directory of its own.
+fn load_below(directory: &Path, name: &str) -> Result<LoadState, CommandError> {
+    load_in(&place_below(directory, name)?)
+}
+
+fn place_below(directory: &Path, name: &str) -> Result<PathBuf, CommandError> {
+    let wrong = || CommandError::usage(format!("{}: its events name {name:?}", directory.display()));
+    below(directory, name).ok_or_else(wrong)
+}
+
+/// Takes in the load that a sweep or a search was ended in before another was complete, as ^C would.
+fn place_first_load(directory: &Path, measurement: &mut Measurement) -> Result<(), CommandError> {
+    if measurement.has_loads() {
+        return Ok(());
+    }
+    let is_capacity = matches!(measurement.facts().kind(), MeasurementKind::Capacity { .. });
+    let mut paths = loads_in(directory);
+    paths.sort_by_key(|path| number(path));
+    // The first of a search is the closed loop that it begins with.
+    if let Some(first) = paths.get(usize::from(is_capacity)).filter(|first| first.join(EVENTS).exists()) {
+        let name = first.display().to_string();
+        measurement.add_load(name.clone(), load_in(first)?);
+        measurement.place_load(&name);
+    }
+    Ok(())
+}
+
+/// The directories of the loads below that of a measurement.
+fn loads_in(directory: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(directory.join(POINTS)).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).collect()
+}
+
+/// The profile of a load that its program was killed in, or why there is none; `None` where that is known already.
+fn profile(directory: &Path, measurement: &Measurement) -> Result<Option<SessionEvent>, CommandError> {
+    let facts = measurement.facts();
+    if facts.is_profiled() {
+        return Ok(None);
+    }
+    let sampled = if samples::are_in(directory) { sampled(directory, measurement)? } else { None };
+    Ok(sampled.or_else(|| facts.wants_profile().then(|| no_profile(ENDED_BEFORE))))
+}
+
+/// What comes of the samples that were written down; none if there are none, or of no load. If they cannot be read that
+/// is told, and the rest of the result is made.
+fn sampled(directory: &Path, measurement: &Measurement) -> Result<Option<SessionEvent>, CommandError> {
+    let of_sweep = matches!(measurement.facts().kind(), MeasurementKind::Sweep { .. });
+    let profiled = if of_sweep { profiled_load(directory)? } else { None };
+    let Some(builder) = profiled.as_ref().and_then(LoadState::evidence).or_else(|| measurement.only_load()) else {
+        return Ok(None);
+    };
+    let profile = match samples::recover(directory) {
+        Ok(Some((_, profile))) => Box::new(profile),
+        Ok(None) => return Ok(None),
+        Err(why) => {
+            printer::note(&format!("warning: no profile: {why}"));
+            return Ok(Some(no_profile(UNREADABLE)));
+        }
+    };
+    let url = Redacted::url(&builder.evidence().plan.target.url);
+    // Of a load that was killed in its first second only samples are known.
+    let goodput_per_s = Some(builder.goodput().value).filter(|per_s| *per_s > 0.0);
+    let event = keep_profile(directory, Sampled::Profile(profile, None), goodput_per_s, &url);
+    let peak = (of_sweep && measurement.has_loads()).then(|| measurement.sweep_record().peak).flatten();
+    Ok(Some(peak.iter().fold(event, at_peak)))
+}
+
+/// The load of a sweep that was measured with samples.
+fn profiled_load(directory: &Path) -> Result<Option<LoadState>, CommandError> {
+    let is_profiled = |path: &PathBuf| path.to_string_lossy().ends_with(PROFILED) && path.join(EVENTS).exists();
+    loads_in(directory).iter().find(|path| is_profiled(path)).map(|path| load_in(path)).transpose()
+}
+
+/// What the events of a directory say of one load.
+fn load_in(directory: &Path) -> Result<LoadState, CommandError> {
+    let mut load = LoadState::default();
+    read(directory, |event| {
+        load.apply(&event);
+        Ok(())
+    })?;
+    Ok(load)
 }
 
 /// Hands over the events of a directory in order, ticks with their histograms, up to where the log breaks off.
@@ -265,13 +222,16 @@ fn histograms(directory: &Path) -> Box<dyn BufRead> {
 }
 
 #[cfg(test)]
+mod cuts;
+
+#[cfg(test)]
 mod tests {
     use super::*;
+    use crate::outlet::Sink;
     use crate::profiling::samples::tests::{first, second, written};
-    use crate::session::sinks::Sink;
     use crate::store::Recorder;
     use crate::store::stored::tests::pipe;
-    use model::{Address, Begun, NS_PER_S, Phase, Plan, Stop, SweepRecord, Target, Tick};
+    use model::{Address, Begun, Load, NS_PER_S, Phase, Plan, Stop, SweepRecord, Target, Tick, TrialMade};
     use std::os::unix::fs::symlink;
 
     fn tell(recorder: &mut Recorder, event: Event) {
@@ -299,7 +259,7 @@ mod tests {
 
     /// Writes down a sweep of two loads, whose program was killed when they had ended.
     fn sweep(directory: &Path, wants_profile: bool) {
-        let measurement = Measurement::Sweep { limit: 8.0, over_rate: false, wants_profile, arm: None };
+        let measurement = MeasurementKind::Sweep { limit: 8.0, over_rate: false, wants_profile, arm: None };
         let (environment, limits) = Default::default();
         let begun = SessionEvent::Begun(Box::new(Begun { started: String::new(), measurement, environment, limits }));
         let mut recorder = Recorder::without_histograms(directory).unwrap();

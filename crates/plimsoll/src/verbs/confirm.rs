@@ -5,14 +5,14 @@
 //!
 //! A server that was only reconfigured would keep what it has learnt.
 
-use super::{Measure, Search, unless_interrupted, walk};
+use crate::coordinate::{Measure, Search, unless_interrupted, walk};
 use crate::exit::CommandError;
+use crate::journal::OpenLoad;
 use crate::output::progress::Progress;
-use crate::session::agents::AgentsFrom;
-use crate::session::{Session, SessionOptions};
+use crate::session::{Beside, Session, SessionOptions};
 use crate::settings::draft::Draft;
-use crate::settings::selectors::Selectors;
-use crate::store::{Recorder, private};
+use crate::store::private;
+use crate::verbs::measured::plain_session;
 use judge::limiter::confirm::{AFTER, BEFORE, CONTROL, Trial, confirmation, trial};
 use judge::limiter::faults;
 use model::{Block, Limiter, Load, SessionEvent, Stop, Warmup, human};
@@ -27,27 +27,27 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const BLOCKS: usize = RUNS_MIN;
 
 /// How it is measured.
-pub(crate) struct Confirming<'a> {
+pub(super) struct Confirming<'a> {
     /// The server that was measured; none when it is somebody else's.
-    pub(crate) spec: Spec,
+    pub(super) spec: Spec,
     /// Requests and generator, as they were measured.
-    pub(crate) draft: &'a Draft,
+    pub(super) draft: &'a Draft,
     /// Connections of the load that the limiter was found at.
-    pub(crate) connections: u32,
+    pub(super) connections: u32,
     /// True if more may be opened, as more workers ask for them.
-    pub(crate) may_open_more: bool,
-    pub(crate) window: Stop,
-    pub(crate) warmup: Warmup,
+    pub(super) may_open_more: bool,
+    pub(super) window: Stop,
+    pub(super) warmup: Warmup,
     /// Where the record is kept.
-    pub(crate) directory: &'a Path,
-    pub(crate) quiet: bool,
+    pub(super) directory: &'a Path,
+    pub(super) quiet: bool,
     /// Set by ^C.
-    pub(crate) stop: &'a Arc<AtomicBool>,
+    pub(super) stop: &'a Arc<AtomicBool>,
 }
 
 /// Tries what `limiter` predicts and returns what came out, or why nothing could be tried. The server that was measured must
 /// have ended: its port is needed.
-pub(crate) fn confirm(limiter: &Limiter, how: &Confirming<'_>) -> Result<SessionEvent, CommandError> {
+pub(super) fn confirm(limiter: &Limiter, how: &Confirming<'_>) -> Result<SessionEvent, CommandError> {
     let unavailable = |why| Ok(SessionEvent::Confirmed { confirmation: None, unavailable: Some(why) });
     let trial = match trial(limiter, &how.spec.limits(), how.connections, how.may_open_more) {
         Ok(trial) => trial,
@@ -154,18 +154,7 @@ impl Measure<Blocks> for Arms<'_> {
 
 /// Goodput of one arm; none where a fault of client or answers made it.
 fn measure(spec: &Spec, connections: u32, directory: &Path, how: &Confirming<'_>) -> Result<Option<f64>, CommandError> {
-    let options = SessionOptions {
-        agents: AgentsFrom::None,
-        url: None,
-        serve: Some(spec),
-        cpus: None,
-        draft: how.draft,
-        selectors: Selectors::default(),
-        is_observed: true,
-        quiet: true,
-        is_known: true,
-        stop: Arc::clone(how.stop),
-    };
+    let options = SessionOptions { serve: Some(spec), ..plain_session(how.draft, how.stop) };
     let create = |_: &Session| {
         private::create_directory(directory)
             .map_err(|error| CommandError::usage(format!("cannot create {}: {error}", directory.display())))?;
@@ -173,10 +162,12 @@ fn measure(spec: &Spec, connections: u32, directory: &Path, how: &Confirming<'_>
     };
     let mut session = Session::new(options, create)?;
     let plan = session.plan(Load::Closed { connections }, how.window, how.warmup);
-    let builder = session.measure(&plan, "", &mut Recorder::open(directory)?)?;
+    let mut load = OpenLoad::alone(directory)?;
+    session.measure(&plan, "", &mut load.journal(), Beside::Nothing)?;
     session.check()?;
-    let verdict = judge::judge_run(&builder.evidence());
-    Ok(faults(&verdict).is_empty().then(|| builder.goodput().value))
+    let Some(load) = load.evidence() else { return Ok(None) };
+    let verdict = judge::judge_run(&load.evidence());
+    Ok(faults(&verdict).is_empty().then(|| load.goodput().value))
 }
 
 #[cfg(test)]

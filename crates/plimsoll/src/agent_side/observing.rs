@@ -1,11 +1,11 @@
 //! Observation of a server on this machine for a coordinator on another one: the agent's side of `--server-host`, on a thread of
 //! its own, so that heartbeats go on while processes are looked for.
 
+use crate::environment;
+use crate::environment::is_local;
 use crate::exit::{CommandError, Exit};
-use crate::session::environment;
 use crate::session::watch::{Sampler, Watched, companions};
 use crate::settings::selectors::processes;
-use crate::settings::target_url::is_local;
 use agent::{ObserveMessage, ObservedHost, Report};
 use clock::Clock;
 use engine::run::Control;

@@ -3,12 +3,12 @@
 //!
 //! It ends with its stream, and when its coordinator is silent: the process is left to end, and its load with it.
 
+use crate::agent_side::gate::{Gate, Passed};
+use crate::agent_side::observing::{self, OwnMachine, Wanted};
+use crate::agent_side::serving::{self, Serving};
 use crate::agents::bandwidth::{client, server};
-use crate::agents::gate::{Gate, Passed};
-use crate::agents::observing::{self, OwnMachine, Wanted};
-use crate::agents::serving::{self, Serving};
+use crate::environment::usable_cpus;
 use crate::exit::CommandError;
-use crate::session::environment::usable_cpus;
 use agent::bandwidth::{ProbeMessage, ServeProbe};
 use agent::{Agent, Order, Report};
 use clock::{Clock, monotonic_ns};

@@ -1,13 +1,12 @@
-//! Hands a finished result over: to the run directory, to stdout, and to the shell as an exit code.
+//! Hands a finished result over: to the run directory, to stdout, and to the files that CI reads.
 
 use crate::cli::OutputArgs;
 use crate::cli::threshold::ThresholdArgs;
-use crate::exit::{CommandError, Exit};
+use crate::exit::CommandError;
 use crate::output::printer;
 use crate::profiling::graphs;
-use crate::store;
-use crate::verbs::report::PAGE;
-use model::{Histograms, ThresholdState, VerdictState};
+use crate::store::{self, PAGE};
+use model::Histograms;
 use report::Named;
 use report::html::Item;
 use report::record::{AnyRecord, arm_folder};
@@ -92,30 +91,11 @@ pub(crate) fn deliver_to_ci(
     Ok(())
 }
 
-/// The exit code of a result with what came of its thresholds. What is invalid or interrupted stays that; a goal that is
-/// not met, or a threshold that failed, is worse than what is not known.
-pub(crate) fn with_thresholds(exit: Exit, record: AnyRecord<'_>) -> Exit {
-    match (exit, report::thresholds::worst(record)) {
-        (Exit::Fine | Exit::Inconclusive, Some(ThresholdState::Failed)) => Exit::Failed,
-        (Exit::Fine, Some(ThresholdState::Inconclusive)) => Exit::Inconclusive,
-        (exit, _) => exit,
-    }
-}
-
-/// The exit code of a result by itself.
-pub(crate) const fn exit(verdict: VerdictState, interrupted: bool) -> Exit {
-    match verdict {
-        _ if interrupted => Exit::Interrupted,
-        VerdictState::Invalid => Exit::Invalid,
-        VerdictState::Valid | VerdictState::Bound => Exit::Fine,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::store::stored::{Record, Stored};
-    use model::{FORMAT_SWEEP, SweepRecord, Verdict};
+    use model::{FORMAT_SWEEP, SweepRecord, Verdict, VerdictState};
     use std::collections::BTreeMap;
 
     fn sweep(state: VerdictState, unchecked: &str) -> SweepRecord {
@@ -154,32 +134,6 @@ mod tests {
             started: "2026-01-02T03:04:05Z".into(),
             interrupted: false,
             agent_lost: None,
-        }
-    }
-
-    #[test]
-    fn what_is_invalid_stays_that_and_a_failure_is_worse_than_what_is_not_known() {
-        let mut record = sweep(VerdictState::Valid, "ER-03");
-        let threshold = |state| model::ThresholdRecord {
-            condition: "goodput<1000".into(),
-            state,
-            value: None,
-            limit: 1_000.0,
-            baseline: None,
-            ratio: None,
-            why: None,
-        };
-        use ThresholdState::{Failed, Inconclusive, Passed};
-        for (states, fine, open) in [
-            (vec![], Exit::Fine, Exit::Inconclusive),
-            (vec![Passed], Exit::Fine, Exit::Inconclusive),
-            (vec![Passed, Inconclusive], Exit::Inconclusive, Exit::Inconclusive),
-            (vec![Failed, Inconclusive], Exit::Failed, Exit::Failed),
-        ] {
-            record.thresholds = states.into_iter().map(threshold).collect();
-            let with = |exit| with_thresholds(exit, AnyRecord::Sweep(&record));
-            assert_eq!([with(Exit::Fine), with(Exit::Inconclusive)], [fine, open]);
-            assert_eq!([with(Exit::Invalid), with(Exit::Interrupted)], [Exit::Invalid, Exit::Interrupted]);
         }
     }
 

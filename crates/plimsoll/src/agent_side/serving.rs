@@ -2,7 +2,7 @@
 //! thread of its own, so that heartbeats go on while it starts. The server ends with the thread.
 
 use crate::exit::{CommandError, Exit};
-use crate::session::serving;
+use crate::serving;
 use agent::{Report, ServerRuns, StartServer};
 use model::Served;
 use observe::sha256;

@@ -85,26 +85,44 @@ impl Partial {
     }
 
     fn add(&mut self, agent: usize, first: usize, tick: &Tick) {
+        // Quantiles and shares are made of the sum, or of the histograms.
+        let Tick {
+            source: _,
+            agents: _,
+            phase: _,
+            from_ns: _,
+            to_ns,
+            flow,
+            cohort,
+            threads,
+            response_p50_ns: _,
+            response_p99_ns: _,
+            late_ns,
+            sends_ns,
+            slices,
+            histograms,
+            set_aside,
+        } = tick;
         let sum = &mut self.sum;
-        sum.to_ns = sum.to_ns.max(tick.to_ns);
-        sum.flow.add(&tick.flow);
-        sum.cohort.add(&tick.cohort);
-        sum.threads.iter_mut().skip(first).zip(&tick.threads).for_each(|(to, from)| *to = *from);
-        sum.late_ns = sum.late_ns.max(tick.late_ns);
-        sum.sends_ns.extend_from_slice(&tick.sends_ns);
-        sum.histograms.add(&tick.histograms);
-        sum.set_aside.add(&tick.set_aside);
-        for slice in &tick.slices {
+        sum.to_ns = sum.to_ns.max(*to_ns);
+        sum.flow.add(flow);
+        sum.cohort.add(cohort);
+        sum.threads.iter_mut().skip(first).zip(threads).for_each(|(to, from)| *to = *from);
+        sum.late_ns = sum.late_ns.max(*late_ns);
+        sum.sends_ns.extend_from_slice(sends_ns);
+        sum.histograms.add(histograms);
+        sum.set_aside.add(set_aside);
+        for slice in slices {
             self.slices.entry(slice.slice).or_insert_with(|| SliceFlow::new(slice.slice)).add(slice);
         }
         sum.agents.push(AgentShare {
             source: source(agent),
-            sent: tick.flow.sent,
-            completed: tick.flow.completed,
-            good: tick.flow.good,
-            failed: tick.flow.failed,
-            response_p50_ns: tick.histograms.response.quantile(0.5),
-            response_p99_ns: tick.histograms.response.quantile(0.99),
+            sent: flow.sent,
+            completed: flow.completed,
+            good: flow.good,
+            failed: flow.failed,
+            response_p50_ns: histograms.response.quantile(0.5),
+            response_p99_ns: histograms.response.quantile(0.99),
         });
     }
 

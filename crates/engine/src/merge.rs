@@ -39,20 +39,7 @@ impl Merge {
     /// Adds one thread's tick.
     pub(crate) fn add(&mut self, tick: &WorkerTick) {
         let threads = self.delivered_ns.len();
-        let partial = self.open.entry(tick.from_ns).or_insert_with(|| Partial::new(tick.phase, threads));
-        partial.to_ns = partial.to_ns.max(tick.to_ns);
-        partial.flow.add(&tick.flow);
-        add_tally(&mut partial.cohort, &tick.tally);
-        let wall_ns = tick.to_ns - tick.from_ns;
-        let busy = if wall_ns >= BUSY_MIN_NS { tick.cpu_ns as f64 / wall_ns as f64 } else { 0.0 };
-        partial.threads[tick.worker] = ThreadUse { cpu_ns: tick.cpu_ns, wall_ns, busy_max: busy.min(1.0) };
-        partial.latency.add(&tick.latency);
-        partial.set_aside.add(&tick.set_aside);
-        for slice in &tick.slices {
-            partial.slices.entry(slice.slice).or_insert_with(|| SliceFlow::new(slice.slice)).add(slice);
-        }
-        partial.late_ns = partial.late_ns.max(tick.late_ns);
-        partial.sends_ns.extend_from_slice(&tick.sends_ns);
+        self.open.entry(tick.from_ns).or_insert_with(|| Partial::new(tick.phase, threads)).add(tick);
         self.delivered_ns[tick.worker] = if tick.last { OVER } else { tick.to_ns };
     }
 
@@ -85,6 +72,37 @@ impl Partial {
         }
     }
 
+    fn add(&mut self, tick: &WorkerTick) {
+        let WorkerTick {
+            worker,
+            last: _,
+            phase: _,
+            from_ns,
+            to_ns,
+            flow,
+            tally,
+            latency,
+            set_aside,
+            slices,
+            late_ns,
+            sends_ns,
+            cpu_ns,
+        } = tick;
+        self.to_ns = self.to_ns.max(*to_ns);
+        self.flow.add(flow);
+        add_tally(&mut self.cohort, tally);
+        let wall_ns = to_ns - from_ns;
+        let busy = if wall_ns >= BUSY_MIN_NS { *cpu_ns as f64 / wall_ns as f64 } else { 0.0 };
+        self.threads[*worker] = ThreadUse { cpu_ns: *cpu_ns, wall_ns, busy_max: busy.min(1.0) };
+        self.latency.add(latency);
+        self.set_aside.add(set_aside);
+        for slice in slices {
+            self.slices.entry(slice.slice).or_insert_with(|| SliceFlow::new(slice.slice)).add(slice);
+        }
+        self.late_ns = self.late_ns.max(*late_ns);
+        self.sends_ns.extend_from_slice(sends_ns);
+    }
+
     fn finish(mut self, from_ns: u64) -> Tick {
         self.sends_ns.sort_unstable();
         Tick {
@@ -108,28 +126,21 @@ impl Partial {
 }
 
 fn add_tally(cohort: &mut Cohort, tally: &Tally) {
-    cohort.planned += tally.planned;
-    cohort.sent += tally.sent;
-    cohort.completed += tally.completed;
-    cohort.good += tally.good;
-    cohort.body_checked += tally.body_checked;
-    cohort.bodies_compared += tally.bodies_compared;
-    cohort.bodies_other += tally.bodies_other;
-    cohort.broken_response_ns += tally.broken_response_ns;
-    cohort.censored += tally.censored;
-    cohort.mix.resize(tally.mix.len(), MixCount::default());
-    for (sum, more) in cohort.mix.iter_mut().zip(&tally.mix) {
+    let Tally { counts, status, failures, mix, fairness } = tally;
+    cohort.counts.add(counts);
+    cohort.mix.resize(mix.len(), MixCount::default());
+    for (sum, more) in cohort.mix.iter_mut().zip(mix) {
         sum.add(more);
     }
-    if let Some(fairness) = &tally.fairness {
+    if let Some(fairness) = fairness {
         cohort.fairness.get_or_insert_default().add(fairness);
     }
-    for (status, &n) in (0_u16..).zip(tally.status.iter()) {
+    for (status, &n) in (0_u16..).zip(status.iter()) {
         if n > 0 {
             *cohort.status.entry(status).or_default() += n;
         }
     }
-    for (index, &n) in tally.failures.iter().enumerate() {
+    for (index, &n) in failures.iter().enumerate() {
         if n > 0 {
             *cohort.failures.entry(Failure::from_index(index).to_string()).or_default() += n;
         }
@@ -139,6 +150,7 @@ fn add_tally(cohort: &mut Cohort, tally: &Tally) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::{Counts, Fairness};
 
     fn tick(worker: usize, from_ns: u64, to_ns: u64, good: u64, last: bool) -> WorkerTick {
         let mut tick = WorkerTick::new(worker, 1, false);
@@ -161,6 +173,43 @@ mod tests {
         merge.add(&tick(1, 20, 25, 5, true));
         assert_eq!(merge.take().map(|t| t.flow.good), Some(5));
         assert!(merge.is_over());
+    }
+
+    /// A counter that `clear` forgot was counted again in each later second; one that the sum forgot was 0 in every result.
+    #[test]
+    fn a_tick_is_added_whole_and_leaves_nothing_behind_once_it_is_cleared() {
+        let counts = Counts { planned: 5, completed: 3, censored: 1, ..Counts::default() };
+        let mut tick = WorkerTick::new(0, 2, true);
+        (tick.to_ns, tick.last, tick.late_ns, tick.cpu_ns) = (BUSY_MIN_NS, true, 7, BUSY_MIN_NS / 2);
+        tick.flow = model::Flow { sent: 2, opened: 3, ..model::Flow::default() };
+        tick.tally.counts = counts;
+        (tick.tally.status[200], tick.tally.failures[0]) = (3, 1);
+        tick.tally.mix[1] = MixCount { completed: 3, good: 2, response_ns: 9 };
+        tick.tally.fairness = Some(Fairness { connections: 1, ..Fairness::default() });
+        for histograms in [&mut tick.latency, &mut tick.set_aside] {
+            histograms.response.record(7);
+            histograms.handshake.record(7);
+        }
+        tick.slices.push(SliceFlow::new(3));
+        tick.sends_ns.push(5);
+        let merged = |tick: &WorkerTick| {
+            let mut merge = Merge::new(1);
+            merge.add(tick);
+            merge.take().expect("its thread has delivered")
+        };
+
+        let sum = merged(&tick);
+        assert_eq!((sum.flow, sum.cohort.counts), (tick.flow, counts));
+        assert_eq!((sum.cohort.status, sum.cohort.failures.into_values().sum::<u64>()), ([(200, 3)].into(), 1));
+        assert_eq!((sum.cohort.mix, sum.cohort.fairness), (tick.tally.mix.to_vec(), tick.tally.fairness));
+        assert_eq!((sum.late_ns, sum.sends_ns, sum.slices), (7, vec![5], vec![SliceFlow::new(3)]));
+        assert_eq!(sum.threads, [ThreadUse { cpu_ns: BUSY_MIN_NS / 2, wall_ns: BUSY_MIN_NS, busy_max: 0.5 }]);
+        assert_eq!([sum.histograms.response.count(), sum.set_aside.handshake.count()], [1, 1]);
+
+        tick.clear();
+        assert!(!tick.last);
+        let unused = WorkerTick { to_ns: BUSY_MIN_NS, ..WorkerTick::new(0, 2, true) };
+        assert_eq!(merged(&WorkerTick { last: true, ..tick }), merged(&WorkerTick { last: true, ..unused }));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Counters and histograms of one load thread and tick, all memory taken beforehand.
 
 use model::{
-    Failure, Fairness, Flow, LatencyHistogram, MIX_TOLD_APART_MAX, MixCount, Phase, SENDS_MAX, SliceFlow,
+    Counts, Failure, Fairness, Flow, LatencyHistogram, MIX_TOLD_APART_MAX, MixCount, Phase, SENDS_MAX, SliceFlow,
     WorkerHistograms,
 };
 
@@ -37,15 +37,7 @@ pub(crate) struct WorkerTick {
 
 /// Requests of the measured window, countable without allocation. See [`model::Cohort`].
 pub(crate) struct Tally {
-    pub(crate) planned: u64,
-    pub(crate) sent: u64,
-    pub(crate) completed: u64,
-    pub(crate) good: u64,
-    pub(crate) body_checked: u64,
-    pub(crate) bodies_compared: u64,
-    pub(crate) bodies_other: u64,
-    pub(crate) broken_response_ns: u64,
-    pub(crate) censored: u64,
+    pub(crate) counts: Counts,
     pub(crate) status: Box<[u64; STATUS_CODES]>,
     pub(crate) failures: [u64; Failure::COUNT],
     /// See [`model::Cohort::mix`].
@@ -101,17 +93,30 @@ impl WorkerTick {
         }
     }
 
-    /// Empties the tick for its next use.
+    /// Empties the tick for its next use, which has its own phase and instants, and the same thread.
     pub(crate) fn clear(&mut self) {
-        self.last = false;
-        self.flow = Flow::default();
-        self.late_ns = 0;
-        self.sends_ns.clear();
-        self.cpu_ns = 0;
-        self.tally.clear();
-        self.latency.clear();
-        self.set_aside.clear();
-        self.slices.clear();
+        let Self {
+            worker: _,
+            last,
+            phase: _,
+            from_ns: _,
+            to_ns: _,
+            flow,
+            tally,
+            latency,
+            set_aside,
+            slices,
+            late_ns,
+            sends_ns,
+            cpu_ns,
+        } = self;
+        (*last, *late_ns, *cpu_ns) = (false, 0, 0);
+        *flow = Flow::default();
+        tally.clear();
+        latency.clear();
+        set_aside.clear();
+        slices.clear();
+        sends_ns.clear();
     }
 }
 
@@ -119,15 +124,7 @@ impl Tally {
     fn new(items: usize) -> Self {
         let told_apart = if (2..=MIX_TOLD_APART_MAX).contains(&items) { items } else { 0 };
         Self {
-            planned: 0,
-            sent: 0,
-            completed: 0,
-            good: 0,
-            body_checked: 0,
-            bodies_compared: 0,
-            bodies_other: 0,
-            broken_response_ns: 0,
-            censored: 0,
+            counts: Counts::default(),
             status: Box::new([0; STATUS_CODES]),
             failures: [0; Failure::COUNT],
             mix: vec![MixCount::default(); told_apart].into(),
@@ -136,12 +133,11 @@ impl Tally {
     }
 
     fn clear(&mut self) {
-        (self.planned, self.sent, self.completed, self.good, self.censored) = (0, 0, 0, 0, 0);
-        (self.body_checked, self.broken_response_ns) = (0, 0);
-        (self.bodies_compared, self.bodies_other) = (0, 0);
-        self.status.fill(0);
-        self.failures.fill(0);
-        self.mix.fill(MixCount::default());
-        self.fairness = None;
+        let Self { counts, status, failures, mix, fairness } = self;
+        *counts = Counts::default();
+        status.fill(0);
+        failures.fill(0);
+        mix.fill(MixCount::default());
+        *fairness = None;
     }
 }

@@ -4,6 +4,7 @@ use crate::agents::{self, Medians};
 use crate::carried::own_part;
 use crate::content::good_part;
 use crate::disturbed::{Account, Cut};
+use crate::iterations;
 use crate::little::{self, InFlight};
 use crate::machines::{self, Machines};
 use crate::omission;
@@ -259,32 +260,12 @@ impl EvidenceBuilder {
     pub fn merge(&mut self, other: &Self) {
         add_looks(&mut self.status, self.unsure_looks.drain(..), &self.account);
         self.set_aside.add(&other.set_aside);
-        let (mine, theirs) = (&mut self.evidence, &other.evidence);
-        mine.measured_ns += theirs.measured_ns;
-        mine.iterations += theirs.iterations;
-        mine.flow.add(&theirs.flow);
-        mine.cohort.add(&theirs.cohort);
         self.status.settle(&self.account.responses());
-        let own_seconds = mine.seconds.len();
-        mine.seconds.extend_from_slice(&theirs.seconds);
-        let their_cut = other.own_cut(&mut mine.seconds[own_seconds..]);
+        let own_seconds = self.evidence.seconds.len();
+        iterations::add(&mut self.evidence, &other.evidence);
+        let their_cut = other.own_cut(&mut self.evidence.seconds[own_seconds..]);
         self.merged.extend(other.iterations(&their_cut));
         self.merged_cut.add(&other.joined(their_cut));
-        add_agents(&mut mine.agents, &theirs.agents);
-        if mine.sends_ns.is_empty() {
-            mine.sends_ns.clone_from(&theirs.sends_ns);
-        }
-        mine.settled &= theirs.settled;
-        mine.interrupted |= theirs.interrupted;
-        if mine.probe.is_none() {
-            mine.probe.clone_from(&theirs.probe);
-        }
-        sent::merge(mine, theirs);
-        match (&mut mine.tls, &theirs.tls) {
-            (Some(mine), Some(theirs)) => mine.resumed += theirs.resumed,
-            (mine, theirs) => *mine = mine.take().or_else(|| theirs.clone()),
-        }
-        add_threads(&mut mine.threads, &theirs.threads);
         self.histograms.add(&other.histograms);
         self.in_flight.merge(&other.in_flight);
         self.machines.merge(&other.machines);
@@ -576,16 +557,6 @@ fn add_looks(status: &mut StatusSum, looks: impl Iterator<Item = StatusLook>, ac
         let is_disturbed =
             look.at_ns.is_some_and(|at_ns| account.clean_share(at_ns.saturating_sub(look.took_ns), at_ns) < 1.0);
         status.add(&look, is_disturbed);
-    }
-}
-
-/// Adds what agents did under another iteration of the same load.
-fn add_agents(sum: &mut Vec<AgentRecord>, more: &[AgentRecord]) {
-    for agent in more {
-        match sum.iter_mut().find(|known| known.source == agent.source) {
-            Some(known) => known.merge(agent),
-            None => sum.push(agent.clone()),
-        }
     }
 }
 

@@ -16,10 +16,10 @@ pub fn carried_over(evidence: &Evidence) -> u64 {
         return 0;
     }
     let (flow, cohort) = (&evidence.flow, &evidence.cohort);
-    let carried = flow.good.saturating_sub(cohort.good);
+    let carried = flow.good.saturating_sub(cohort.counts.good);
     let in_flight = flow.outstanding_ns as f64 / evidence.measured_ns as f64;
     let chance = DEVIATIONS * (2.0 * in_flight).sqrt();
-    let least = CARRIED_MIN.max(CARRIED_SHARE * cohort.planned as f64).max(chance);
+    let least = CARRIED_MIN.max(CARRIED_SHARE * cohort.counts.planned as f64).max(chance);
     if carried as f64 > least { carried } else { 0 }
 }
 

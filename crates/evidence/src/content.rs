@@ -25,7 +25,7 @@ pub fn unseen_wrong(evidence: &Evidence) -> f64 {
 pub(crate) fn good_part(evidence: &Evidence) -> Option<GoodPart> {
     let (wrong, of) = share(evidence)?;
     let (low, high) = share_interval(wrong, of);
-    let counted = evidence.cohort.good as f64;
+    let counted = evidence.cohort.counts.good as f64;
     let unchecked = unchecked(evidence);
     let part = |wrong_share: f64| if counted > 0.0 { 1.0 - unchecked * wrong_share / counted } else { 1.0 };
     Some(GoodPart { value: part(wrong as f64 / of as f64), low: part(high), high: part(low) })
@@ -54,7 +54,7 @@ impl GoodPart {
 fn share(evidence: &Evidence) -> Option<(u64, u64)> {
     let cohort = &evidence.cohort;
     let wrong: u64 = BREACHES.iter().filter_map(|name| cohort.failures.get(*name)).sum();
-    (wrong > 0).then(|| (wrong.min(cohort.body_checked), cohort.body_checked)).filter(|(_, of)| *of > 0)
+    (wrong > 0).then(|| (wrong.min(cohort.counts.body_checked), cohort.counts.body_checked)).filter(|(_, of)| *of > 0)
 }
 
 /// Responses counted as good whose content should have been checked and was not.
@@ -69,8 +69,8 @@ fn unchecked(evidence: &Evidence) -> f64 {
         let of_mix = evidence.plan.contracts().zip(&cohort.mix).filter(|(contract, _)| asks(contract));
         of_mix.map(|(_, counts)| counts.good as f64).sum()
     } else {
-        cohort.good as f64 * weights(false) / weights(true).max(1.0)
+        cohort.counts.good as f64 * weights(false) / weights(true).max(1.0)
     };
-    let checked_good = share(evidence).map_or(cohort.body_checked, |(wrong, of)| of - wrong);
+    let checked_good = share(evidence).map_or(cohort.counts.body_checked, |(wrong, of)| of - wrong);
     (good - checked_good as f64).max(0.0)
 }

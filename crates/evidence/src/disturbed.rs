@@ -246,18 +246,33 @@ impl Cut {
 
     /// Adds another iteration.
     pub(crate) fn add(&mut self, other: &Self) {
-        self.is_kept |= other.is_kept;
-        self.window_ns += other.window_ns;
-        self.clean_ns += other.clean_ns;
-        self.clean_good += other.clean_good;
-        self.clean_completed += other.clean_completed;
-        self.others_aside_ns = self.others_aside_ns.saturating_add(other.others_aside_ns);
-        self.prolonged_ns += other.prolonged_ns;
-        self.iterations_left_out += other.iterations_left_out;
-        for (sum, more) in [(&mut self.taken_ns, &other.taken_ns), (&mut self.left_ns, &other.left_ns)] {
+        let Self {
+            is_kept,
+            // The histograms of all windows decide this.
+            is_all_aside: _,
+            window_ns,
+            clean_ns,
+            clean_good,
+            clean_completed,
+            others_aside_ns,
+            prolonged_ns,
+            iterations_left_out,
+            taken_ns,
+            left_ns,
+            stretches,
+        } = other;
+        self.is_kept |= is_kept;
+        self.window_ns += window_ns;
+        self.clean_ns += clean_ns;
+        self.clean_good += clean_good;
+        self.clean_completed += clean_completed;
+        self.others_aside_ns = self.others_aside_ns.saturating_add(*others_aside_ns);
+        self.prolonged_ns += prolonged_ns;
+        self.iterations_left_out += iterations_left_out;
+        for (sum, more) in [(&mut self.taken_ns, taken_ns), (&mut self.left_ns, left_ns)] {
             more.iter().for_each(|(cause, ns)| *sum.entry(*cause).or_default() += ns);
         }
-        self.stretches.extend_from_slice(&other.stretches);
+        self.stretches.extend_from_slice(stretches);
         self.stretches.truncate(STRETCHES_MAX);
     }
 

@@ -164,7 +164,7 @@ fn fill(tick: &mut Tick, intervals: &mut Peekable<impl Iterator<Item = Result<In
         }
         seen.insert(interval.tag);
     }
-    tick.cohort.completed == 0 || !tick.histograms.response.is_empty()
+    tick.cohort.counts.completed == 0 || !tick.histograms.response.is_empty()
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@
 use model::human::{count, rate, time};
 use model::{
     Arrivals, CapacityRecord, CompareLoad, Environment, Factor, Load, Plan, RenderRecord, Request, RunRecord, Stop,
-    SweepRecord, Warmup,
+    SweepRecord, TlsPlan, Warmup,
 };
 
 /// Factors in which variants of a comparison may differ: which server, where, and how long and with how many threads it
@@ -153,20 +153,35 @@ fn of_open_loop(load: Load) -> Vec<Factor> {
 }
 
 /// Target, requests, how long and how, client and machine; not the load.
+///
+/// The plan is taken apart whole: a field more does not compile until it stands here, in [`conditions`], or among those in
+/// which two results may differ.
 fn of_plan(plan: &Plan, environment: &Environment) -> Vec<Factor> {
-    let tls = match &plan.tls {
-        None => "none".to_owned(),
-        Some(tls) => format!(
-            "{}, {}",
-            if tls.alpn.is_empty() { "no ALPN".to_owned() } else { tls.alpn.join(" ") },
-            if tls.resumption { "sessions resumed" } else { "no resumption" }
-        ),
-    };
-    let mut factors = vec![factor("target", target(plan, environment)), factor("requests", requests(&plan.requests))];
+    let Plan {
+        target: _,
+        requests,
+        tls,
+        threads,
+        // These are conditions.
+        stop: _,
+        warmup: _,
+        timeout_ns: _,
+        keepalive: _,
+        pipeline: _,
+        // A run has the load among its factors, and other results vary it.
+        load: _,
+        // Two results may differ in these.
+        numbering: _,
+        warmup_requests: _,
+        cpus: _,
+        spin_ns: _,
+        seed: _,
+    } = plan;
+    let mut factors = vec![factor("target", target(plan, environment)), factor("requests", self::requests(requests))];
     factors.extend(conditions(plan).map(|(name, value)| factor(name, value)));
     factors.extend([
-        factor("TLS", tls),
-        factor("load threads", plan.threads.to_string()),
+        factor("TLS", tls.as_ref().map_or_else(|| "none".to_owned(), encryption)),
+        factor("load threads", threads.to_string()),
         factor("host", environment.host.clone()),
         factor("CPU", format!("{} ({} usable)", environment.cpu_model, environment.cpus)),
     ]);
@@ -182,6 +197,13 @@ fn target(plan: &Plan, environment: &Environment) -> String {
         Some(served) => served.label.clone(),
         None => plan.target.to_string(),
     }
+}
+
+fn encryption(tls: &TlsPlan) -> String {
+    // Two results may differ in what a certificate is checked against.
+    let TlsPlan { alpn, resumption, verify: _, server_name: _, extra_roots: _ } = tls;
+    let alpn = if alpn.is_empty() { "no ALPN".to_owned() } else { alpn.join(" ") };
+    format!("{alpn}, {}", if *resumption { "sessions resumed" } else { "no resumption" })
 }
 
 fn load(load: Load) -> String {
@@ -211,9 +233,10 @@ fn requests(requests: &[Request]) -> String {
     let names = requests.iter().take(NAMED_MAX).map(|request| format!("{} {}", request.method, request.path));
     let names = names.collect::<Vec<_>>().join(", ");
     let is_told = |request: &Request| {
-        let contract = &request.contract;
+        // The body has its length.
+        let Request { method: _, path: _, headers, body_bytes, body: _, weight, template, contract } = request;
         let asserts = contract.declared || contract.body_text.is_some() || contract.body_hash.is_some();
-        request.headers.is_empty() && request.body_bytes == 0 && request.weight == 1 && !request.template && !asserts
+        headers.is_empty() && *body_bytes == 0 && *weight == 1 && !template && !asserts
     };
     if requests.len() <= NAMED_MAX && requests.iter().all(is_told) {
         return names;

@@ -12,6 +12,7 @@ mod disturbed;
 mod event_log;
 pub mod factors;
 pub mod interval_log;
+mod iterations;
 mod lines;
 mod little;
 mod machines;

@@ -44,8 +44,9 @@ impl InFlight {
 
     /// Takes in another window.
     pub(crate) fn merge(&mut self, other: &Self) {
-        self.sum_ns += other.sum_ns;
-        self.n += other.n;
+        let Self { sum_ns, n } = other;
+        self.sum_ns += sum_ns;
+        self.n += n;
     }
 }
 

@@ -214,47 +214,53 @@ impl ObservedSum {
 
     /// Adds the sums of another window of the same load.
     pub(crate) fn merge(&mut self, other: &Self) {
-        if let Some(theirs) = &other.machine {
-            let mine = self.machine.get_or_insert_default();
-            mine.cpu.add(&theirs.cpu);
-            mine.busy_max = mine.busy_max.max(theirs.busy_max);
-            mine.steal_max = mine.steal_max.max(theirs.steal_max);
+        let Self {
+            machine,
+            server,
+            generator,
+            sockets,
+            companions,
+            others,
+            kernel,
+            pools,
+            clean_pools,
+            sampler,
+            accounted,
+            seconds,
+            // No second of that window is to come.
+            told_pool: _,
+            series,
+            unavailable,
+        } = other;
+        if let Some(machine) = machine {
+            self.machine.get_or_insert_default().merge(machine);
         }
-        if let Some(theirs) = &other.server {
-            self.server.get_or_insert_default().merge(theirs);
+        if let Some(server) = server {
+            self.server.get_or_insert_default().merge(server);
         }
-        if let Some(theirs) = &other.generator {
-            let mine = self.generator.get_or_insert_default();
-            mine.wall_ns += theirs.wall_ns;
-            mine.cpu_ns += theirs.cpu_ns;
-            mine.cpus.extend(&theirs.cpus);
-            mine.add_faults(theirs.major_faults);
-            for (name, (run, wall_ns)) in &theirs.threads {
-                add_run(mine.threads.entry(name.clone()).or_default(), run, *wall_ns);
-            }
+        if let Some(generator) = generator {
+            self.generator.get_or_insert_default().merge(generator);
         }
-        if let Some(theirs) = other.sockets.clone() {
-            let SocketsObserved { server, client, .. } = theirs;
-            let (accept_queue, accept_backlog) = (theirs.accept_queue_max, theirs.accept_backlog);
-            let accept_fullest = theirs.accept_fullest_max;
+        if let Some(sockets) = sockets.clone() {
+            let SocketsObserved { server, client, accept_queue_max, accept_backlog, accept_fullest_max } = sockets;
+            let (accept_queue, accept_fullest) = (accept_queue_max, accept_fullest_max);
             let sockets = Sockets { server, client, accept_queue, accept_backlog, accept_fullest };
             most_sockets(self.sockets.get_or_insert_default(), &sockets);
         }
-        for (label, theirs) in &other.companions {
-            self.companions.entry(label.clone()).or_default().merge(theirs);
+        for (label, companion) in companions {
+            self.companions.entry(label.clone()).or_default().merge(companion);
         }
-        if let Some(theirs) = &other.others {
-            self.others.get_or_insert_default().merge(theirs);
+        if let Some(others) = others {
+            self.others.get_or_insert_default().merge(others);
         }
-        self.accounted.processes_ns += other.accounted.processes_ns;
-        self.accounted.busy_ns += other.accounted.busy_ns;
-        self.kernel.merge(&other.kernel);
-        self.pools.merge(&other.pools);
-        self.clean_pools.merge(&other.clean_pools);
-        self.sampler.merge(&other.sampler);
-        self.series.merge(&other.series, self.seconds.len());
-        self.seconds.extend_from_slice(&other.seconds);
-        self.unavailable.extend(other.unavailable.iter().map(|(part, why)| (part.clone(), why.clone())));
+        self.accounted.merge(accounted);
+        self.kernel.merge(kernel);
+        self.pools.merge(pools);
+        self.clean_pools.merge(clean_pools);
+        self.sampler.merge(sampler);
+        self.series.merge(series, self.seconds.len());
+        self.seconds.extend_from_slice(seconds);
+        self.unavailable.extend(unavailable.iter().map(|(part, why)| (part.clone(), why.clone())));
     }
 
     /// Why nothing was observed.
@@ -297,6 +303,13 @@ impl ObservedSum {
 }
 
 impl MachineSum {
+    fn merge(&mut self, other: &Self) {
+        let Self { cpu, busy_max, steal_max } = other;
+        self.cpu.add(cpu);
+        self.busy_max = self.busy_max.max(*busy_max);
+        self.steal_max = self.steal_max.max(*steal_max);
+    }
+
     fn observed(&self) -> MachineObserved {
         let MachineCpu { total, cpus, numbers } = &self.cpu;
         let of = |part_ns| share(part_ns, total);
@@ -337,6 +350,13 @@ impl Accounts {
         }
     }
 
+    fn merge(&mut self, other: &Self) {
+        // What is part of no sum yet stays so.
+        let Self { processes_ns, busy_ns, open: _ } = other;
+        self.processes_ns += processes_ns;
+        self.busy_ns += busy_ns;
+    }
+
     fn share(&self) -> Option<f64> {
         (self.busy_ns > 0).then(|| ratio(self.processes_ns, self.busy_ns))
     }
@@ -353,8 +373,9 @@ impl OthersSum {
     }
 
     fn merge(&mut self, other: &Self) {
-        self.wall_ns += other.wall_ns;
-        for (sum, more) in [(&mut self.cpu_ns, &other.cpu_ns), (&mut self.undecided_ns, &other.undecided_ns)] {
+        let Self { wall_ns, cpu_ns, undecided_ns } = other;
+        self.wall_ns += wall_ns;
+        for (sum, more) in [(&mut self.cpu_ns, cpu_ns), (&mut self.undecided_ns, undecided_ns)] {
             for (name, cpu_ns) in more {
                 *sum.entry(name.clone()).or_default() += cpu_ns;
             }
@@ -380,10 +401,11 @@ impl OthersSum {
 
 impl SamplerSum {
     fn merge(&mut self, other: &Self) {
-        self.looks += other.looks;
-        self.cpu_ns += other.cpu_ns;
-        self.cpu_ns_max = self.cpu_ns_max.max(other.cpu_ns_max);
-        self.wall_ns += other.wall_ns;
+        let Self { looks, cpu_ns, cpu_ns_max, wall_ns } = other;
+        self.looks += looks;
+        self.cpu_ns += cpu_ns;
+        self.cpu_ns_max = self.cpu_ns_max.max(*cpu_ns_max);
+        self.wall_ns += wall_ns;
     }
 
     fn observed(&self) -> Option<SamplerObserved> {
@@ -397,6 +419,17 @@ impl SamplerSum {
 }
 
 impl GeneratorSum {
+    fn merge(&mut self, other: &Self) {
+        let Self { wall_ns, cpu_ns, threads, cpus, major_faults } = other;
+        self.wall_ns += wall_ns;
+        self.cpu_ns += cpu_ns;
+        self.cpus.extend(cpus);
+        self.add_faults(*major_faults);
+        for (name, (run, wall_ns)) in threads {
+            add_run(self.threads.entry(name.clone()).or_default(), run, *wall_ns);
+        }
+    }
+
     fn add_faults(&mut self, more: Option<u64>) {
         self.major_faults = more.map(|more| self.major_faults.unwrap_or(0) + more).or(self.major_faults);
     }
@@ -418,9 +451,10 @@ impl GeneratorSum {
 }
 
 fn add_run((sum, wall_ns): &mut (ThreadRun, u64), more: &ThreadRun, length_ns: u64) {
-    sum.cpu_ns += more.cpu_ns;
-    sum.wait_ns += more.wait_ns;
-    sum.runs += more.runs;
+    let ThreadRun { name: _, cpu_ns, wait_ns, runs } = more;
+    sum.cpu_ns += cpu_ns;
+    sum.wait_ns += wait_ns;
+    sum.runs += runs;
     *wall_ns += length_ns;
 }
 

@@ -15,17 +15,17 @@ pub(crate) fn tried(connections: &mut Connections, attempts: u64, fruitless: &Fr
     connections.fruitless.add(fruitless);
 }
 
-/// Adds another iteration of the same load; of the connections at its start those of the worse one.
-pub(crate) fn merge(mine: &mut Evidence, theirs: &Evidence) {
-    mine.sent_in_all = SentInAll::sum([mine.sent_in_all, theirs.sent_in_all]);
-    let (a, b) = (&mut mine.connections, &theirs.connections);
-    a.requested = a.requested.max(b.requested);
-    a.established = a.established.min(b.established);
-    a.opened += b.opened;
-    a.reconnects += b.reconnects;
-    a.grown += b.grown;
-    a.attempts = a.attempts.zip(b.attempts).map(|(a, b)| a + b);
-    a.fruitless.add(&b.fruitless);
+/// Adds the connections of another iteration of the same load; of those at its start stand those of the worse one.
+pub(crate) fn add_connections(sum: &mut Connections, more: &Connections) {
+    // Fairness is counted with the requests.
+    let Connections { requested, established, opened, reconnects, grown, attempts, fruitless, fairness: _ } = more;
+    sum.requested = sum.requested.max(*requested);
+    sum.established = sum.established.min(*established);
+    sum.opened += opened;
+    sum.reconnects += reconnects;
+    sum.grown += grown;
+    sum.attempts = sum.attempts.zip(*attempts).map(|(sum, more)| sum + more);
+    sum.fruitless.add(fruitless);
 }
 
 /// What was sent in a tick, by what it was sent for.

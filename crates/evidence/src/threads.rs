@@ -8,9 +8,10 @@ pub(crate) fn add_threads(sum: &mut Vec<ThreadUse>, more: &[ThreadUse]) {
         sum.resize(more.len(), ThreadUse::default());
     }
     for (thread, other) in sum.iter_mut().zip(more) {
-        thread.cpu_ns += other.cpu_ns;
-        thread.wall_ns += other.wall_ns;
-        thread.busy_max = thread.busy_max.max(other.busy_max);
+        let ThreadUse { cpu_ns, wall_ns, busy_max } = other;
+        thread.cpu_ns += cpu_ns;
+        thread.wall_ns += wall_ns;
+        thread.busy_max = thread.busy_max.max(*busy_max);
     }
 }
 

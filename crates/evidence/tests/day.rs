@@ -4,8 +4,8 @@
 
 use evidence::EvidenceBuilder;
 use model::{
-    Cause, Cohort, Event, Flow, Histograms, Load, MergedHistogram, NS_PER_S, Phase, Plan, SliceAccount, SliceFlow,
-    Stop, Target, ThreadUse, Tick,
+    Cause, Cohort, Counts, Event, Flow, Histograms, Load, MergedHistogram, NS_PER_S, Phase, Plan, SliceAccount,
+    SliceFlow, Stop, Target, ThreadUse, Tick,
 };
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 use std::alloc::System;
@@ -30,7 +30,10 @@ fn tick() -> Tick {
     (0..10).for_each(|n| response.record(10_000_000 + n * 100_000));
     Tick {
         flow: Flow { sent: 1000, completed: 1000, good: 1000, ..Flow::default() },
-        cohort: Cohort { planned: 1000, completed: 1000, good: 1000, ..Cohort::default() },
+        cohort: Cohort {
+            counts: Counts { planned: 1000, completed: 1000, good: 1000, ..Counts::default() },
+            ..Cohort::default()
+        },
         threads: vec![ThreadUse { cpu_ns: 400_000_000, wall_ns: NS_PER_S, busy_max: 0.4 }],
         response_p50_ns: 10_000_000,
         response_p99_ns: 11_000_000,

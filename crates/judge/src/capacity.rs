@@ -259,7 +259,7 @@ mod tests {
     #[test]
     fn a_client_at_its_limit_bounds_where_the_load_failed_and_warns_where_it_held() {
         let (mut low, mut high) = (trials(), trials());
-        high.cohort.sent = 900_000;
+        high.cohort.counts.sent = 900_000;
         high.latency.slip_client.p99_ns = 50_000_000;
         let verdict = judged(&low, &high);
         let found = finding(&verdict, "CL-05");

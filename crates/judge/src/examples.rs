@@ -75,7 +75,7 @@ static FAULTS: &[(&str, Fault)] = &[
     (
         "CL-05",
         Open(|e| {
-            e.cohort.sent = 900_000;
+            e.cohort.counts.sent = 900_000;
             e.latency.slip_client.p99_ns = 50_000_000;
         }),
     ),
@@ -96,12 +96,12 @@ static FAULTS: &[(&str, Fault)] = &[
     (
         "ER-05",
         Closed(|e| {
-            e.cohort.censored = 20_000;
+            e.cohort.counts.censored = 20_000;
             e.fail("first_byte.timeout", 20_000);
             (e.latency.response.p99_ns, e.latency.response.max_ns) = (2 * NS_PER_S, 2 * NS_PER_S);
         }),
     ),
-    ("ER-16", Closed(|e| e.cohort.bodies_other = e.cohort.bodies_compared / 2)),
+    ("ER-16", Closed(|e| e.cohort.counts.bodies_other = e.cohort.counts.bodies_compared / 2)),
     ("ER-15", Closed(|e| e.seconds[15..].iter_mut().for_each(|second| (second.good, second.failed) = (0, 30)))),
     ("LD-03", Closed(|_| {})),
     ("LD-04", Closed(|e| (e.measured_ns, e.latency.response.n) = (10 * NS_PER_S, 3_000))),

@@ -4,8 +4,8 @@ use crate::judge_run;
 use crate::testing::{clean_open_run, clean_run, tls};
 use evidence::EvidenceBuilder;
 use model::{
-    Cause, Cohort, Event, Evidence, Finding, Flow, Histograms, NS_PER_S, Phase, SLICE_NS, SliceAccount, SliceFlow,
-    Tick, TlsSession, slice_of,
+    Cause, Cohort, Counts, Event, Evidence, Finding, Flow, Histograms, NS_PER_S, Phase, SLICE_NS, SliceAccount,
+    SliceFlow, Tick, TlsSession, slice_of,
 };
 use proptest::prelude::*;
 
@@ -54,11 +54,14 @@ impl Made {
         }
         let failures = [("first_byte.timeout", unanswered), ("contract.status", bad), ("send.timeout", unsent)];
         tick.cohort = Cohort {
-            planned: sent + unsent,
-            sent,
-            completed,
-            good,
-            censored: unanswered + unsent,
+            counts: Counts {
+                planned: sent + unsent,
+                sent,
+                completed,
+                good,
+                censored: unanswered + unsent,
+                ..Counts::default()
+            },
             status: [(200, good), (self.status, bad)].into(),
             failures: failures.map(|(name, n)| (name.to_owned(), n)).into(),
             ..Cohort::default()

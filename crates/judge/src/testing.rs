@@ -10,8 +10,8 @@ pub(crate) use surroundings::{probed_path, seen_there, stopped_pool};
 #[cfg(test)]
 use crate::Outcome;
 use model::{
-    Arrivals, Body, Cohort, Connections, Contract, Evidence, Fetch, Flow, Fruitless, Latencies, LatencySummary, Load,
-    NS_PER_S, Outstanding, Plan, Probe, Request, SERVICE_BINS, Second, SizeBand, Stop, SweepEvidence, SweepPoint,
+    Arrivals, Body, Cohort, Connections, Contract, Counts, Evidence, Fetch, Flow, Fruitless, Latencies, LatencySummary,
+    Load, NS_PER_S, Outstanding, Plan, Probe, Request, SERVICE_BINS, Second, SizeBand, Stop, SweepEvidence, SweepPoint,
     Target, ThreadUse, TlsPlan, Warmup,
 };
 #[cfg(test)]
@@ -60,11 +60,14 @@ pub(crate) fn clean_run() -> Evidence {
             fruitless: Fruitless::default(),
         },
         cohort: Cohort {
-            planned: GOOD,
-            sent: GOOD,
-            completed: GOOD,
-            good: GOOD,
-            bodies_compared: 9_900,
+            counts: Counts {
+                planned: GOOD,
+                sent: GOOD,
+                completed: GOOD,
+                good: GOOD,
+                bodies_compared: 9_900,
+                ..Counts::default()
+            },
             status: [(200, GOOD)].into(),
             ..Cohort::default()
         },
@@ -187,11 +190,11 @@ pub(crate) trait Mutate {
 impl Mutate for Evidence {
     fn fail(&mut self, failure: &str, n: u64) {
         *self.cohort.failures.entry(failure.to_owned()).or_default() += n;
-        self.cohort.good -= n;
+        self.cohort.counts.good -= n;
         self.flow.good -= n;
         self.flow.failed += n;
         if !failure.starts_with("contract.") {
-            self.cohort.completed -= n;
+            self.cohort.counts.completed -= n;
             self.flow.completed -= n;
             *self.cohort.status.get_mut(&200).expect("a clean run") -= n;
         }

@@ -83,19 +83,21 @@ pub struct AgentWindow {
 impl AgentWindow {
     /// Takes in a tick of the window.
     pub const fn add(&mut self, share: &AgentShare) {
-        self.sent += share.sent;
-        self.completed += share.completed;
-        self.good += share.good;
-        self.failed += share.failed;
+        let AgentShare { source: _, sent, completed, good, failed, response_p50_ns: _, response_p99_ns: _ } = *share;
+        self.sent += sent;
+        self.completed += completed;
+        self.good += good;
+        self.failed += failed;
     }
 
     /// Takes in another window of the same load; the medians are told by whoever has their series.
     const fn merge(&mut self, other: &Self) {
-        self.sent += other.sent;
-        self.completed += other.completed;
-        self.good += other.good;
-        self.failed += other.failed;
-        self.missing_ns += other.missing_ns;
+        let Self { sent, completed, good, failed, missing_ns, second_p50_ns: _ } = *other;
+        self.sent += sent;
+        self.completed += completed;
+        self.good += good;
+        self.failed += failed;
+        self.missing_ns += missing_ns;
     }
 }
 
@@ -213,23 +215,41 @@ impl AgentRecord {
 
     /// Takes in its part of another measurement of the same load: traffic adds up, and of the rest the worse one stands.
     pub fn merge(&mut self, other: &Self) {
-        self.connections = self.connections.min(other.connections);
-        self.start_error_ns = self.start_error_ns.max(other.start_error_ns);
-        self.late_ns = self.late_ns.max(other.late_ns);
-        self.round_trip_ns = self.round_trip_ns.max(other.round_trip_ns);
-        if other.drift_ns.unsigned_abs() > self.drift_ns.unsigned_abs() {
-            self.drift_ns = other.drift_ns;
+        let Self {
+            source: _,
+            name: _,
+            host: _,
+            cpus: _,
+            threads: _,
+            connections,
+            start_error_ns,
+            late_ns,
+            round_trip_ns,
+            drift_ns,
+            flow,
+            window,
+            response_ns,
+            // Those of both measurements are in the sums of the samples.
+            machine: _,
+            lost,
+        } = other;
+        self.connections = self.connections.min(*connections);
+        self.start_error_ns = self.start_error_ns.max(*start_error_ns);
+        self.late_ns = self.late_ns.max(*late_ns);
+        self.round_trip_ns = self.round_trip_ns.max(*round_trip_ns);
+        if drift_ns.unsigned_abs() > self.drift_ns.unsigned_abs() {
+            self.drift_ns = *drift_ns;
         }
-        self.flow.add(&other.flow);
-        self.window = match (self.window.take(), &other.window) {
+        self.flow.add(flow);
+        self.window = match (self.window.take(), window) {
             (Some(mut mine), Some(theirs)) => {
                 mine.merge(theirs);
                 Some(mine)
             }
             _ => None,
         };
-        self.response_ns = self.response_ns.bounds_with(&other.response_ns);
-        self.lost = self.lost.take().or_else(|| other.lost.clone());
+        self.response_ns = self.response_ns.bounds_with(response_ns);
+        self.lost = self.lost.take().or_else(|| lost.clone());
     }
 }
 

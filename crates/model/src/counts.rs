@@ -120,10 +120,11 @@ impl SentInAll {
 
     /// Adds `other` to `self`.
     pub const fn add(&mut self, other: &Self) {
-        self.probe = self.probe.saturating_add(other.probe);
-        self.warmup = self.warmup.saturating_add(other.warmup);
-        self.window = self.window.saturating_add(other.window);
-        self.after = self.after.saturating_add(other.after);
+        let Self { probe, warmup, window, after } = *other;
+        self.probe = self.probe.saturating_add(probe);
+        self.warmup = self.warmup.saturating_add(warmup);
+        self.window = self.window.saturating_add(window);
+        self.after = self.after.saturating_add(after);
     }
 
     /// The sum; none when one of them is not known.
@@ -135,11 +136,10 @@ impl SentInAll {
     }
 }
 
-/// What became of the requests intended inside the measured window, however late they ended.
-///
-/// Latency and failure shares come from here: every intended request is accounted for exactly once.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cohort {
+/// Counters of the requests intended inside the measured window: of a load thread, of a [`Cohort`] and of a record
+/// ([`crate::Requests`]). Each adds up, so that a new one costs its field and its place in [`Counts::each`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
     /// Requests intended in the window.
     pub planned: u64,
     /// Of these, handed to the kernel.
@@ -164,6 +164,16 @@ pub struct Cohort {
     pub broken_response_ns: u64,
     /// Requests without an answer at their deadline; their elapsed time is in the histograms as a lower bound.
     pub censored: u64,
+}
+
+/// What became of the requests intended inside the measured window, however late they ended.
+///
+/// Latency and failure shares come from here: every intended request is accounted for exactly once.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cohort {
+    /// The counters that need no name.
+    #[serde(flatten)]
+    pub counts: Counts,
     /// Complete responses by status code.
     #[serde(deserialize_with = "by_status")]
     pub status: BTreeMap<u16, u64>,
@@ -212,26 +222,40 @@ pub struct MixCount {
 impl Flow {
     /// Adds `other` to `self`.
     pub fn add(&mut self, other: &Self) {
-        self.sent += other.sent;
-        self.completed += other.completed;
-        self.good += other.good;
-        self.failed += other.failed;
-        self.bytes_received += other.bytes_received;
-        self.bytes_sent += other.bytes_sent;
-        self.opened += other.opened;
-        self.grown += other.grown;
-        self.resumed += other.resumed;
-        self.fruitless.add(&other.fruitless);
-        self.outstanding_ns += other.outstanding_ns;
+        let Self {
+            sent,
+            completed,
+            good,
+            failed,
+            bytes_received,
+            bytes_sent,
+            opened,
+            grown,
+            resumed,
+            fruitless,
+            outstanding_ns,
+        } = other;
+        self.sent += sent;
+        self.completed += completed;
+        self.good += good;
+        self.failed += failed;
+        self.bytes_received += bytes_received;
+        self.bytes_sent += bytes_sent;
+        self.opened += opened;
+        self.grown += grown;
+        self.resumed += resumed;
+        self.fruitless.add(fruitless);
+        self.outstanding_ns += outstanding_ns;
     }
 }
 
 impl MixCount {
     /// Adds `other` to `self`.
     pub fn add(&mut self, other: &Self) {
-        self.completed += other.completed;
-        self.good += other.good;
-        self.response_ns += other.response_ns;
+        let Self { completed, good, response_ns } = other;
+        self.completed += completed;
+        self.good += good;
+        self.response_ns += response_ns;
     }
 }
 
@@ -250,12 +274,13 @@ impl Fairness {
 
     /// Adds `other` to `self`.
     pub fn add(&mut self, other: &Self) {
-        self.connections += other.connections;
-        self.answered += other.answered;
-        self.starved += other.starved;
-        self.starved_ns = [self.starved_ns, other.starved_ns].into_iter().flatten().min();
-        self.responses += other.responses;
-        self.squares = self.squares.saturating_add(other.squares);
+        let Self { connections, answered, starved, starved_ns, responses, squares } = other;
+        self.connections += connections;
+        self.answered += answered;
+        self.starved += starved;
+        self.starved_ns = [self.starved_ns, *starved_ns].into_iter().flatten().min();
+        self.responses += responses;
+        self.squares = self.squares.saturating_add(*squares);
     }
 
     /// Jain's index, 1 when all connections had the same number of responses and 1/n when one had all (R. Jain, D. Chiu and
@@ -267,29 +292,52 @@ impl Fairness {
     }
 }
 
+impl Counts {
+    /// Adds `other` to `self`.
+    pub fn add(&mut self, other: &Self) {
+        for (sum, n) in self.each_mut().into_iter().zip(other.each()) {
+            *sum += n;
+        }
+    }
+
+    /// All of them. Sums and limits are made from this list, which does not compile without each counter.
+    #[must_use]
+    pub fn each(mut self) -> [u64; 9] {
+        self.each_mut().map(|n| *n)
+    }
+
+    const fn each_mut(&mut self) -> [&mut u64; 9] {
+        let Self {
+            planned,
+            sent,
+            completed,
+            good,
+            body_checked,
+            bodies_compared,
+            bodies_other,
+            broken_response_ns,
+            censored,
+        } = self;
+        [planned, sent, completed, good, body_checked, bodies_compared, bodies_other, broken_response_ns, censored]
+    }
+}
+
 impl Cohort {
     /// Adds `other` to `self`.
     pub fn add(&mut self, other: &Self) {
-        self.planned += other.planned;
-        self.sent += other.sent;
-        self.completed += other.completed;
-        self.good += other.good;
-        self.body_checked += other.body_checked;
-        self.bodies_compared += other.bodies_compared;
-        self.bodies_other += other.bodies_other;
-        self.broken_response_ns += other.broken_response_ns;
-        self.censored += other.censored;
-        for (status, n) in &other.status {
+        let Self { counts, status, failures, mix, fairness } = other;
+        self.counts.add(counts);
+        for (status, n) in status {
             *self.status.entry(*status).or_default() += n;
         }
-        for (failure, n) in &other.failures {
+        for (failure, n) in failures {
             *self.failures.entry(failure.clone()).or_default() += n;
         }
-        self.mix.resize(self.mix.len().max(other.mix.len()), MixCount::default());
-        for (mine, theirs) in self.mix.iter_mut().zip(&other.mix) {
+        self.mix.resize(self.mix.len().max(mix.len()), MixCount::default());
+        for (mine, theirs) in self.mix.iter_mut().zip(mix) {
             mine.add(theirs);
         }
-        if let Some(fairness) = &other.fairness {
+        if let Some(fairness) = fairness {
             self.fairness.get_or_insert_default().add(fairness);
         }
     }
@@ -310,4 +358,60 @@ pub(crate) const fn is_zero(n: &u64) -> bool {
 fn by_status<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<u16, u64>, D::Error> {
     let texts = BTreeMap::<String, u64>::deserialize(deserializer)?;
     texts.into_iter().map(|(status, n)| Ok((status.parse().map_err(de::Error::custom)?, n))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Map, Value};
+
+    /// The counters by their names, and so also those that are added to the struct later.
+    fn by_name(counts: Counts) -> Map<String, Value> {
+        let Value::Object(fields) = serde_json::to_value(counts).unwrap() else { panic!("counters have names") };
+        fields
+    }
+
+    /// Another power of two in each counter.
+    fn powers() -> Counts {
+        let mut fields = by_name(Counts::default());
+        fields.values_mut().enumerate().for_each(|(power, n)| *n = (1_u64 << power).into());
+        serde_json::from_value(fields.into()).unwrap()
+    }
+
+    /// A counter that was forgotten in a sum counted 0 in every result, and no test failed.
+    #[test]
+    fn no_counter_is_lost_where_cohorts_are_added() {
+        let counts = powers();
+        let (names, each) = (by_name(counts), counts.each());
+        assert_eq!(names.len(), each.len());
+        assert_eq!(each.iter().fold(0, |bits, n| bits | n), (1_u64 << each.len()) - 1, "each of them once");
+        let one = Cohort { counts, ..Cohort::default() };
+        let mut sum = one.clone();
+        sum.add(&one);
+        for (name, n) in by_name(sum.counts) {
+            assert_eq!(n.as_u64(), names[&name].as_u64().map(|n| 2 * n), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_cohort_is_written_as_one_object_in_the_order_of_earlier_logs() {
+        let text = concat!(
+            r#"{"planned":1,"sent":2,"completed":3,"good":4,"body_checked":5,"bodies_compared":6,"bodies_other":7,"#,
+            r#""broken_response_ns":8,"censored":9,"status":{"200":10},"failures":{}}"#
+        );
+        let cohort: Cohort = serde_json::from_str(text).unwrap();
+        assert_eq!((cohort.counts.planned, cohort.counts.censored), (1, 9));
+        assert_eq!(serde_json::to_string(&cohort).unwrap(), text);
+    }
+
+    #[test]
+    fn a_cohort_of_before_reads_without_what_was_not_counted_and_not_without_the_rest() {
+        let text = r#"{"planned":1,"sent":1,"completed":1,"good":1,"censored":0,"status":{"200":1},"failures":{}}"#;
+        let counts = Counts { planned: 1, sent: 1, completed: 1, good: 1, ..Counts::default() };
+        let cohort = Cohort { counts, status: [(200, 1)].into(), ..Cohort::default() };
+        assert_eq!(serde_json::from_str::<Cohort>(text).unwrap(), cohort);
+        let without = text.replace(r#""sent":1,"#, "");
+        let error = serde_json::from_str::<Cohort>(&without).unwrap_err();
+        assert!(error.to_string().contains("missing field `sent`"), "{error}");
+    }
 }

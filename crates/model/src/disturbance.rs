@@ -137,9 +137,10 @@ impl SliceFlow {
 
     /// Adds what another thread saw in the same slice.
     pub fn add(&mut self, other: &Self) {
-        self.good += other.good;
-        self.completed += other.completed;
-        self.oldest_ns = self.oldest_ns.min(other.oldest_ns);
+        let Self { slice: _, good, completed, oldest_ns } = other;
+        self.good += good;
+        self.completed += completed;
+        self.oldest_ns = self.oldest_ns.min(*oldest_ns);
     }
 }
 

@@ -195,10 +195,12 @@ pub const SENDS_MAX: usize = 2000;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Counts;
 
     #[test]
     fn tick_with_statuses_reads_back() {
-        let cohort = Cohort { planned: 3, status: [(200, 2), (404, 1)].into(), ..Cohort::default() };
+        let counts = Counts { planned: 3, ..Counts::default() };
+        let cohort = Cohort { counts, status: [(200, 2), (404, 1)].into(), ..Cohort::default() };
         let tick = Event::Tick(Box::new(Tick {
             cohort,
             threads: vec![ThreadUse::default()],

@@ -40,6 +40,7 @@ mod program;
 mod record;
 mod redact;
 mod render;
+mod requests;
 mod sample;
 mod samples;
 mod served;
@@ -70,7 +71,7 @@ pub use compare::{
     CompareLoad, CompareMetric, CompareRecord, CompareSettings, CompareTimes, CompareTrialMade, CompareTrialRecord,
     CompareValues, FailIfRecord, FailIfState, FloorRecord, MetricRecord,
 };
-pub use counts::{Cohort, Fairness, Flow, Fruitless, MIX_TOLD_APART_MAX, MixCount, SentInAll};
+pub use counts::{Cohort, Counts, Fairness, Flow, Fruitless, MIX_TOLD_APART_MAX, MixCount, SentInAll};
 pub use disturbance::{
     Basis, Cause, DISTURBANCE_RULES, Disturbance, SLICE_NS, STRETCHES_MAX, SliceAccount, SliceFlow, Stretch,
     WholeWindow, slice_of,
@@ -118,14 +119,15 @@ pub use probe::{Body, Coded, Fetch, Probe};
 pub use profiled::{ProcessRole, ProfileRecord, Profiled, ProfiledFunction, ProfiledProcess};
 pub use program::{KNOWN_PROGRAMS, KnownProgram, known_program};
 pub use record::{
-    Bytes, Capacity, Estimate, Generator, Knee, LatencyRecord, MixRecord, Peak, PointSummary, PoolFit,
-    QUANTILE_TAIL_MIN, Quantiles, Requests, RestsOn, RiseEnd, RunRecord, SweepRecord, SweepsRecord, is_quantile_known,
+    Bytes, Capacity, Estimate, Generator, Knee, LatencyRecord, Peak, PointSummary, PoolFit, QUANTILE_TAIL_MIN,
+    Quantiles, RestsOn, RiseEnd, RunRecord, SweepRecord, SweepsRecord, is_quantile_known,
 };
 pub use redact::{Redact, Redacted, count_secrets};
 pub use render::{
     Browser, CacheState, PageFailure, PageFailureKind, PageLoad, RenderArm, RenderEffect, RenderFigure, RenderMetric,
     RenderRecord, RenderSettings,
 };
+pub use requests::{MixRecord, Requests};
 pub use sample::{
     CpuTimes, ENDED_CHILDREN, Figures, GeneratorUse, KernelFigures, LISTENER_DROPS, MachineCpu, OthersUse, PoolUse,
     ProcessUse, Sample, Scheduled, ServerThread, ServerUse, Sockets, StatesUse, ThreadRun, ThreadsUse, Wait,

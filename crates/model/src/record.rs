@@ -2,8 +2,8 @@
 
 use crate::{
     AgentRecord, Connections, CurveModel, Disturbance, Environment, LatencySummary, Limiter, LostAgent, ModelAicc,
-    Observed, Plan, Probe, Profiled, Retrograde, Second, SentInAll, StatusRecord, ThresholdRecord, TlsSession, UslLaw,
-    Verdict,
+    Observed, Plan, Probe, Profiled, Requests, Retrograde, Second, SentInAll, StatusRecord, ThresholdRecord,
+    TlsSession, UslLaw, Verdict,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -112,55 +112,6 @@ pub struct Estimate {
     pub high: Option<f64>,
     /// Independent units behind it (runs, or batches of seconds).
     pub n: u64,
-}
-
-/// What became of the requests intended in the measured window.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Requests {
-    /// Intended.
-    pub planned: u64,
-    /// Sent.
-    pub sent: u64,
-    /// Answered completely.
-    pub completed: u64,
-    /// Meeting the contract.
-    pub good: u64,
-    /// Without an answer at their deadline.
-    pub censored: u64,
-    /// Responses whose content was looked at; see [`crate::Cohort::body_checked`].
-    #[serde(default)]
-    pub body_checked: u64,
-    /// Responses whose body was compared with the one that the probe got each time; see [`crate::Cohort::bodies_compared`].
-    #[serde(default)]
-    pub bodies_compared: u64,
-    /// Of these, with another body of the same size, which are as good as the others.
-    #[serde(default)]
-    pub bodies_other: u64,
-    /// Complete responses by status code.
-    pub status: BTreeMap<u16, u64>,
-    /// Failures by name; only kinds that occurred.
-    pub failures: BTreeMap<String, u64>,
-    /// Each request of a mix; empty as [`crate::Cohort::mix`] is.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub mix: Vec<MixRecord>,
-}
-
-/// One request of a mix.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MixRecord {
-    /// Method.
-    pub method: String,
-    /// Path and query.
-    pub path: String,
-    /// How often it is sent, in proportion to the others.
-    pub weight: u32,
-    /// Answered completely.
-    pub completed: u64,
-    /// Meeting the contract.
-    pub good: u64,
-    /// Mean response time of the complete responses; null without one. ns
-    #[serde(with = "crate::unmeasured")]
-    pub response_mean_ns: u64,
 }
 
 /// The latencies; ns.

@@ -157,11 +157,12 @@ impl CpuTimes {
 
     /// Adds `other`.
     pub const fn add(&mut self, other: &Self) {
-        self.user_ns += other.user_ns;
-        self.system_ns += other.system_ns;
-        self.softirq_ns += other.softirq_ns;
-        self.steal_ns += other.steal_ns;
-        self.idle_ns += other.idle_ns;
+        let Self { user_ns, system_ns, softirq_ns, steal_ns, idle_ns } = *other;
+        self.user_ns += user_ns;
+        self.system_ns += system_ns;
+        self.softirq_ns += softirq_ns;
+        self.steal_ns += steal_ns;
+        self.idle_ns += idle_ns;
     }
 }
 

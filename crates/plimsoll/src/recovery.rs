@@ -245,7 +245,8 @@ mod tests {
         let plan = Plan::new(target, Load::Closed { connections }, Stop::Duration { duration_ns: NS_PER_S });
         let mut tick = Tick::empty(Phase::Measure, 0, NS_PER_S);
         (tick.flow.sent, tick.flow.completed, tick.flow.good) = (good, good, good);
-        (tick.cohort.planned, tick.cohort.sent, tick.cohort.completed, tick.cohort.good) = (good, good, good, good);
+        (tick.cohort.counts.planned, tick.cohort.counts.sent, tick.cohort.counts.completed, tick.cohort.counts.good) =
+            (good, good, good, good);
         for _ in 0..good {
             tick.histograms.response.record(NS_PER_S / 1000);
             tick.histograms.service.record(NS_PER_S / 1000);

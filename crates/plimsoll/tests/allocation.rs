@@ -82,7 +82,7 @@ fn allocations(served: &Served, requests: u64, keepalive: bool, text: Option<&st
     let mut good = 0;
     let mut count = |event| {
         if let model::Event::Tick(tick) = event {
-            good += tick.cohort.good;
+            good += tick.cohort.counts.good;
         }
     };
     engine::run::run(&plan, &engine::run::Control::default(), &mut count).expect("it runs");

@@ -54,7 +54,7 @@ pub(crate) fn of_run(record: &RunRecord) -> Figures {
         let throughput = KnownFigure { bound: goodput.bound, ..KnownFigure::exactly(record.throughput_per_s) };
         figures.extend([("goodput", goodput), ("throughput", throughput)]);
     }
-    if record.requests.planned > 0 {
+    if record.requests.counts.planned > 0 {
         let shares = [("errors", failed_share(record)), ("send-rate", sent_share(record))];
         figures.extend(shares.map(|(name, share)| (name, KnownFigure::exactly(share))));
     }
@@ -85,7 +85,7 @@ fn latency(record: &RunRecord, key: &str, ns: u64) -> Option<KnownFigure> {
 }
 
 fn sent_share(record: &RunRecord) -> f64 {
-    record.requests.sent as f64 / record.requests.planned as f64
+    record.requests.counts.sent as f64 / record.requests.counts.planned as f64
 }
 
 /// What server and companions use; nothing where the server was not observed.

@@ -84,7 +84,7 @@ pub fn run_record(
     environment: Environment,
     started: String,
 ) -> RunRecord {
-    let (flow, cohort, latency) = (&evidence.flow, &evidence.cohort, &evidence.latency);
+    let (flow, latency) = (&evidence.flow, &evidence.latency);
     RunRecord {
         format: FORMAT_RUN.to_owned(),
         verdict,
@@ -93,19 +93,7 @@ pub fn run_record(
         throughput_per_s: evidence::throughput_per_s(evidence),
         server_cpu_ns_per_request: server_cpu(evidence),
         server_cpu_unavailable: server_cpu_unavailable(evidence),
-        requests: Requests {
-            planned: cohort.planned,
-            sent: cohort.sent,
-            completed: cohort.completed,
-            good: cohort.good,
-            censored: cohort.censored,
-            body_checked: cohort.body_checked,
-            bodies_compared: cohort.bodies_compared,
-            bodies_other: cohort.bodies_other,
-            status: cohort.status.clone(),
-            failures: cohort.failures.clone(),
-            mix: mix(evidence),
-        },
+        requests: Requests::new(&evidence.cohort, mix(evidence)),
         sent_in_all: evidence.sent_in_all,
         connections: evidence.connections,
         tls: evidence.tls.clone(),
@@ -187,7 +175,7 @@ fn cost_ns(seen: &ObservedSecond, second: &Second) -> Option<f64> {
 pub fn point_summary(load: f64, iterations_per_s: Vec<f64>, record: &RunRecord) -> PointSummary {
     let requests = &record.requests;
     let failed: u64 = requests.failures.values().sum();
-    let attempted = requests.planned.max(requests.good + failed);
+    let attempted = requests.counts.planned.max(requests.counts.good + failed);
     let observed = record.observed.as_ref();
     PointSummary {
         load,

@@ -299,7 +299,7 @@ impl Sim {
         let Some(agent) = self.agents[n].as_mut().filter(|_| second < self.paths[n].mute_s) else { return };
         let mut tick = Tick::empty(Phase::Measure, second * NS_PER_S, (second + 1) * NS_PER_S);
         tick.threads = vec![ThreadUse::default()];
-        (tick.flow.sent, tick.flow.good, tick.cohort.planned) = (10, 9, 10);
+        (tick.flow.sent, tick.flow.good, tick.cohort.counts.planned) = (10, 9, 10);
         (0..10).for_each(|value| tick.histograms.response.record(value * (n as u64 + 1)));
         agent.on_report(Report::Tick(Box::new(tick)), own_ns);
         let interrupted = self.stopped[n];

@@ -66,16 +66,16 @@ impl Core {
         }
         if flight.planned {
             let response_ns = now - flight.intended_ns;
-            tick.tally.completed += 1;
-            tick.tally.body_checked += u64::from(looked_at);
-            tick.tally.bodies_compared += u64::from(other.is_some());
-            tick.tally.bodies_other += u64::from(other == Some(true));
+            tick.tally.counts.completed += 1;
+            tick.tally.counts.body_checked += u64::from(looked_at);
+            tick.tally.counts.bodies_compared += u64::from(other.is_some());
+            tick.tally.counts.bodies_other += u64::from(other == Some(true));
             tick.tally.status[usize::from(response.status).min(STATUS_CODES - 1)] += 1;
             match broken {
-                None => tick.tally.good += 1,
+                None => tick.tally.counts.good += 1,
                 Some(failure) => {
                     tick.tally.failures[failure.index()] += 1;
-                    tick.tally.broken_response_ns += response_ns;
+                    tick.tally.counts.broken_response_ns += response_ns;
                 }
             }
             if let Some(mix) = tick.tally.mix.get_mut(item) {
@@ -182,7 +182,7 @@ impl Core {
         }
         tick.tally.failures[failure.index()] += 1;
         if failure.kind == FailureKind::Timeout {
-            tick.tally.censored += 1;
+            tick.tally.counts.censored += 1;
             tick.latency.response.record(now - flight.intended_ns);
             let service_ns = now - flight.started_ns;
             tick.latency.service.record(service_ns);
@@ -198,8 +198,8 @@ impl Core {
         tick.flow.failed += 1;
         if in_window {
             self.quota_used += 1;
-            tick.tally.planned += 1;
-            tick.tally.censored += 1;
+            tick.tally.counts.planned += 1;
+            tick.tally.counts.censored += 1;
             tick.tally.failures[Failure::new(FailurePhase::Send, FailureKind::Timeout).index()] += 1;
             tick.latency.response.record(now - intended);
             tick.latency.slip_blocked.record(now - intended);

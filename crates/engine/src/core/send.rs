@@ -35,7 +35,7 @@ impl Core {
         if planned {
             self.quota_used += 1;
             let tick = self.ticks.current();
-            tick.tally.planned += 1;
+            tick.tally.counts.planned += 1;
             // A closed loop intends a request when it sends it.
             if self.job.pace.is_open_loop() {
                 tick.latency.slip_client.record(now - intended - blocked);
@@ -156,7 +156,7 @@ impl Core {
                 if !std::mem::replace(&mut flight.sent, true) {
                     let tick = self.ticks.current();
                     tick.flow.sent += 1;
-                    tick.tally.sent += u64::from(flight.planned);
+                    tick.tally.counts.sent += u64::from(flight.planned);
                 }
             }
             let left = length - c.written;

@@ -9,14 +9,14 @@ fn connections_that_are_closed_as_soon_as_they_open_are_opened_again_with_growin
     let mut sim = Sim::open(Arrivals::Constant, 10.0, 4, 10);
     sim.closes_after_ns = Some(50_000);
     let seen = sim.run(|_| Answer::Never);
-    assert_eq!(seen.cohort.planned, 100);
+    assert_eq!(seen.cohort.counts.planned, 100);
     // In 10 s each of four is opened 80 times after pauses of 128 ms, and for each request that was sent on one and lost.
     assert!((100..600).contains(&seen.connects), "{} connections", seen.connects);
     // One that is of use is opened again at once.
     let mut sim = Sim::open(Arrivals::Constant, 1000.0, 1, 1);
     sim.closes_after_ns = Some(5_500_000);
     let seen = sim.run(|now| Answer::At(now + 10_000));
-    assert_eq!((seen.cohort.planned, seen.cohort.failed()), (1000, 0), "{:?}", seen.cohort.failures);
+    assert_eq!((seen.cohort.counts.planned, seen.cohort.failed()), (1000, 0), "{:?}", seen.cohort.failures);
     assert_eq!(seen.latency.slip_blocked.summary().max_ns, 0);
 }
 
@@ -34,9 +34,9 @@ fn what_is_pipelined_behind_a_timeout_is_no_timeout_before_its_own_deadline() {
     let c = &seen.cohort;
     assert_eq!(c.failures.keys().collect::<Vec<_>>(), ["first_byte.abandoned", "first_byte.timeout"]);
     assert!((9..=10).contains(&c.failures["first_byte.abandoned"]), "{:?}", c.failures);
-    assert_eq!((c.planned, c.censored), (c.good + c.failed(), c.failures["first_byte.timeout"]));
-    assert_eq!(seen.latency.response.count(), c.completed + c.censored);
-    assert_eq!(at_least(&seen.latency.response, NS_PER_S * 9 / 10), c.censored, "each after its whole time");
+    assert_eq!((c.counts.planned, c.counts.censored), (c.counts.good + c.failed(), c.failures["first_byte.timeout"]));
+    assert_eq!(seen.latency.response.count(), c.counts.completed + c.counts.censored);
+    assert_eq!(at_least(&seen.latency.response, NS_PER_S * 9 / 10), c.counts.censored, "each after its whole time");
 }
 
 /// It was forgotten, as nothing more was due then; the request of the time that was added waited for it until its timeout.
@@ -45,7 +45,7 @@ fn a_slot_that_closed_before_the_end_serves_the_time_that_is_added() {
     let mut sim = Sim::open(Arrivals::Constant, 1.0, 1, 10);
     sim.prolonged_ns = Some(NS_PER_S / 2);
     let seen = sim.run(|now| Answer::AtThenClose(now + 1_000_000));
-    assert_eq!((seen.cohort.planned, seen.cohort.good), (11, 11), "{:?}", seen.cohort.failures);
+    assert_eq!((seen.cohort.counts.planned, seen.cohort.counts.good), (11, 11), "{:?}", seen.cohort.failures);
     assert_eq!(seen.flow.grown, 0);
 }
 
@@ -60,8 +60,8 @@ fn a_window_decided_while_a_thread_was_busy_counts_each_request_once_or_not_at_a
         let start_ns = NS_PER_S + 10_000_000;
         sim.decided_ns = Some((start_ns, if quota.is_none() { start_ns + NS_PER_S } else { UNDECIDED_NS }));
         let seen = sim.run(|now| Answer::At(now + 10_000_000));
-        assert_eq!((seen.cohort.planned, seen.cohort.sent), (1000, 1000), "{quota:?}");
-        assert_eq!((seen.cohort.good, seen.latency.response.count()), (1000, 1000), "{quota:?}");
+        assert_eq!((seen.cohort.counts.planned, seen.cohort.counts.sent), (1000, 1000), "{quota:?}");
+        assert_eq!((seen.cohort.counts.good, seen.latency.response.count()), (1000, 1000), "{quota:?}");
     }
 }
 
@@ -150,7 +150,7 @@ fn a_number_of_requests_is_over_with_the_last_answer_and_not_with_the_account() 
     sim.marks = Arc::new(unsure);
     let seen = sim.run(|now| Answer::At(now + 80_000));
     let measured_ns: u64 = seen.ticks.iter().map(|tick| tick.to_ns - tick.from_ns).sum();
-    assert_eq!((seen.cohort.good, measured_ns), (1000, 20_000_000));
+    assert_eq!((seen.cohort.counts.good, measured_ns), (1000, 20_000_000));
 }
 
 /// While its last answer was awaited, what would have been due after the last of `-n` was told as a backlog that grows.

@@ -15,8 +15,8 @@ fn a_stall_is_seen_by_every_request_it_delays() {
         let mut sim = Sim::open(Arrivals::Constant, 1000.0, connections, 10);
         sim.window_ns = (NS_PER_S, 11 * NS_PER_S);
         let seen = sim.run(stalling(200_000_000));
-        assert_eq!(seen.cohort.planned, 10_000);
-        assert_eq!(seen.cohort.good, 10_000);
+        assert_eq!(seen.cohort.counts.planned, 10_000);
+        assert_eq!(seen.cohort.counts.good, 10_000);
         assert!(seen.latency.response.quantile(0.5) < 10_000, "p50 {}", seen.latency.response.quantile(0.5));
         near("p90", seen.latency.response.quantile(0.9), 100.0, 0.02);
         near("p99", seen.latency.response.quantile(0.99), 190.0, 0.02);
@@ -100,7 +100,7 @@ fn response_times_of_a_queue_are_those_of_its_formula() {
     // M/M/1 at half of its rate: the response time is exponential with mean 1 / (2,000/s - 1,000/s).
     let sim = Sim::open(Arrivals::Poisson, 1000.0, 1000, 150);
     let seen = sim.run(freezing_queue(500_000.0, 0, NS_PER_S, 5));
-    assert!(seen.cohort.good > 140_000, "{}", seen.cohort.good);
+    assert!(seen.cohort.counts.good > 140_000, "{}", seen.cohort.counts.good);
     for (q, truth_ms) in [(0.5, 2.0_f64.ln()), (0.9, 10.0_f64.ln()), (0.99, 100.0_f64.ln())] {
         near("quantile of M/M/1", seen.latency.response.quantile(q), truth_ms, 0.05);
     }
@@ -125,7 +125,7 @@ fn past_its_capacity_a_server_gets_no_credit_for_late_answers() {
     let seen = sim.run(pool(5, 10_000_000));
     assert!((seen.flow.good as f64 / 4.0 - 500.0).abs() < 3.0, "{}", seen.flow.good);
     // Every request is followed to its end, and the last ones waited 4 s.
-    assert_eq!((seen.cohort.planned, seen.cohort.good), (4000, 4000));
+    assert_eq!((seen.cohort.counts.planned, seen.cohort.counts.good), (4000, 4000));
     near("max", seen.latency.response.summary().max_ns, 4000.0, 0.02);
 }
 
@@ -156,7 +156,7 @@ fn unanswered_requests_are_kept_as_censored_values() {
         n += 1;
         if n % 10 == 0 { Answer::Never } else { Answer::At(now + 1_000_000) }
     });
-    assert_eq!((seen.cohort.planned, seen.cohort.good, seen.cohort.censored), (1000, 900, 100));
+    assert_eq!((seen.cohort.counts.planned, seen.cohort.counts.good, seen.cohort.counts.censored), (1000, 900, 100));
     assert_eq!(seen.cohort.failures.get("first_byte.timeout"), Some(&100));
     assert_eq!(seen.latency.response.count(), 1000);
     let p99 = seen.latency.response.quantile(0.99);
@@ -168,9 +168,9 @@ fn requests_that_find_no_connection_in_time_are_given_up_and_counted() {
     let mut sim = Sim::open(Arrivals::Constant, 100.0, 1, 5);
     sim.timeout_ns = NS_PER_S;
     let seen = sim.run(|_| Answer::Never);
-    assert_eq!(seen.cohort.planned, 500);
-    assert_eq!(seen.cohort.censored, 500, "{:?}", seen.cohort.failures);
-    assert!(seen.cohort.sent < 10, "one connection carries one request a second");
+    assert_eq!(seen.cohort.counts.planned, 500);
+    assert_eq!(seen.cohort.counts.censored, 500, "{:?}", seen.cohort.failures);
+    assert!(seen.cohort.counts.sent < 10, "one connection carries one request a second");
     assert_eq!(seen.latency.response.count(), 500);
 }
 
@@ -181,7 +181,7 @@ fn a_count_is_met_exactly() {
         sim.window_ns = (0, u64::MAX);
         sim.quota = Some(quota);
         let seen = sim.run(pool(4, 1_000_000));
-        assert_eq!((seen.cohort.planned, seen.cohort.good), (quota, quota));
+        assert_eq!((seen.cohort.counts.planned, seen.cohort.counts.good), (quota, quota));
         assert_eq!(seen.arrivals.len() as u64, quota);
     }
 }
@@ -197,8 +197,8 @@ fn a_bounded_warm_up_sends_so_many_and_rests_until_the_window() {
         let (before, of_window): (Vec<u64>, Vec<u64>) =
             seen.arrivals.iter().copied().partition(|at| *at < 2 * NS_PER_S);
         assert_eq!(before.len(), 20, "closed: {is_closed}");
-        assert_eq!(of_window.len() as u64, seen.cohort.planned);
-        assert_eq!(seen.cohort.good, if is_closed { 4_000 } else { 100 });
+        assert_eq!(of_window.len() as u64, seen.cohort.counts.planned);
+        assert_eq!(seen.cohort.counts.good, if is_closed { 4_000 } else { 100 });
         assert!(of_window[0] < 2 * NS_PER_S + 10_000_000, "the first is sent as the window begins");
     }
 }
@@ -209,7 +209,7 @@ fn a_count_begins_after_the_warm_up() {
     sim.window_ns = (2 * NS_PER_S, u64::MAX);
     sim.quota = Some(50);
     let seen = sim.run(pool(4, 1_000_000));
-    assert_eq!((seen.cohort.planned, seen.cohort.good, seen.arrivals.len()), (50, 50, 250));
+    assert_eq!((seen.cohort.counts.planned, seen.cohort.counts.good, seen.arrivals.len()), (50, 50, 250));
 }
 
 #[test]
@@ -259,7 +259,7 @@ fn idle_connections_opened_on_an_earlier_clock_are_not_overdue() {
     let mut sim = Sim::open(Arrivals::Constant, 100.0, 8, 1);
     sim.opened_ns = 20 * NS_PER_S;
     let seen = sim.run(|now| Answer::At(now + 1_000_000));
-    assert_eq!((seen.cohort.good, seen.connects), (100, 8));
+    assert_eq!((seen.cohort.counts.good, seen.connects), (100, 8));
 }
 
 #[test]
@@ -276,8 +276,8 @@ fn a_connection_lost_before_the_answer_is_a_failure_by_phase_and_kind() {
     let seen = Sim::closed(2, 1).run(|now| Answer::CloseAt(now + 10_000_000));
     let failures: Vec<_> = seen.cohort.failures.keys().map(String::as_str).collect();
     assert_eq!(failures, ["first_byte.closed"]);
-    assert_eq!(seen.cohort.good, 0);
-    assert_eq!(seen.cohort.planned, seen.cohort.failed());
+    assert_eq!(seen.cohort.counts.good, 0);
+    assert_eq!(seen.cohort.counts.planned, seen.cohort.failed());
 }
 
 #[test]
@@ -286,7 +286,7 @@ fn a_server_that_refuses_is_retried_with_growing_pauses() {
     sim.keepalive = false;
     sim.accepts = false;
     let seen = sim.run(|now| Answer::AtThenClose(now + 1_000_000));
-    assert_eq!(seen.cohort.good, 1, "the connection opened early");
+    assert_eq!(seen.cohort.counts.good, 1, "the connection opened early");
     let refused = seen.cohort.failures["connect.refused"];
     assert!((50..200).contains(&refused), "{refused} attempts in 10 s");
 }
@@ -306,9 +306,9 @@ fn every_planned_request_ends_in_exactly_one_count() {
         }
     });
     let c = &seen.cohort;
-    assert_eq!(c.planned, c.good + c.failed(), "{c:?}");
-    assert_eq!(c.completed, c.good);
-    assert_eq!(seen.latency.response.count(), c.completed + c.censored);
+    assert_eq!(c.counts.planned, c.counts.good + c.failed(), "{c:?}");
+    assert_eq!(c.counts.completed, c.counts.good);
+    assert_eq!(seen.latency.response.count(), c.counts.completed + c.counts.censored);
 }
 
 /// Every 20th answer has another body of the right size.
@@ -329,9 +329,12 @@ fn wrong_bodies_are_found_in_the_share_that_is_looked_at() {
         let seen = sim.run(one_in_twenty_wrong());
         let c = &seen.cohort;
         // 40,000 answers; 17 and 20 have no common factor, so one in 340 is both wrong and looked at.
-        assert_eq!((c.completed, c.body_checked), (40_000, 40_000_u64.div_ceil(model::BODY_SAMPLE_EVERY)));
+        assert_eq!(
+            (c.counts.completed, c.counts.body_checked),
+            (40_000, 40_000_u64.div_ceil(model::BODY_SAMPLE_EVERY))
+        );
         assert!(c.failures[kind].abs_diff(40_000 / 340) <= 1, "{:?}", c.failures);
-        assert_eq!(c.good + c.failures[kind], c.completed);
+        assert_eq!(c.counts.good + c.failures[kind], c.counts.completed);
         assert_eq!(seen.flow.failed, c.failures[kind]);
     }
 }
@@ -344,10 +347,11 @@ fn bodies_other_than_the_probes_are_counted_and_are_good() {
     let every = sim.contract.compared_every();
     let seen = sim.run(one_in_twenty_wrong());
     let c = &seen.cohort;
-    assert_eq!((c.completed, c.good, c.body_checked), (40_000, 40_000, 0));
-    assert_eq!(c.bodies_compared, 40_000_u64.div_ceil(every));
+    assert_eq!((c.counts.completed, c.counts.good, c.counts.body_checked), (40_000, 40_000, 0));
+    assert_eq!(c.counts.bodies_compared, 40_000_u64.div_ceil(every));
     assert!(
-        c.bodies_other > 0 && c.bodies_other.abs_diff(c.bodies_compared / 20) <= 1 + c.bodies_compared / 40,
+        c.counts.bodies_other > 0
+            && c.counts.bodies_other.abs_diff(c.counts.bodies_compared / 20) <= 1 + c.counts.bodies_compared / 40,
         "{c:?}"
     );
 }
@@ -358,9 +362,9 @@ fn bodies_that_hold_what_is_asked_for_are_silent() {
     sim.contract = Contract { body_text: Some("ok".into()), ..sim.contract };
     let seen = sim.run(|now| Answer::At(now + 1_000_000));
     assert_eq!(seen.cohort.failed(), 0, "{:?}", seen.cohort.failures);
-    assert_eq!(seen.cohort.body_checked, seen.cohort.completed.div_ceil(model::BODY_SAMPLE_EVERY));
+    assert_eq!(seen.cohort.counts.body_checked, seen.cohort.counts.completed.div_ceil(model::BODY_SAMPLE_EVERY));
     let unasked = Sim::closed(4, 1).run(one_in_twenty_wrong());
-    assert_eq!((unasked.cohort.failed(), unasked.cohort.body_checked), (0, 0));
+    assert_eq!((unasked.cohort.failed(), unasked.cohort.counts.body_checked), (0, 0));
 }
 
 #[test]
@@ -369,7 +373,7 @@ fn a_pipeline_of_eight_brings_eight_times_as_much_over_a_long_line() {
     let mut sim = Sim::closed(1, 10);
     sim.pipeline = 8;
     let seen = sim.run(|now| Answer::At(now + 10_000_000));
-    assert_eq!((seen.cohort.good, seen.cohort.failed()), (8_000, 0));
+    assert_eq!((seen.cohort.counts.good, seen.cohort.failed()), (8_000, 0));
     near("p50", seen.latency.response.quantile(0.5), 10.0, 0.001);
     assert_eq!(seen.sends, 1_000, "what one read answers is asked again with one write");
 }
@@ -383,7 +387,7 @@ fn what_was_pipelined_behind_a_close_is_sent_again_and_counted_once() {
         served += 1;
         if served % 10 == 0 { Answer::AtThenClose(now + 1_000_000) } else { Answer::At(now + 1_000_000) }
     });
-    assert_eq!((seen.cohort.planned, seen.cohort.sent, seen.cohort.good), (5_000, 5_000, 5_000));
+    assert_eq!((seen.cohort.counts.planned, seen.cohort.counts.sent, seen.cohort.counts.good), (5_000, 5_000, 5_000));
     assert!(seen.arrivals.len() > 5_500, "{} arrivals", seen.arrivals.len());
     assert_eq!(seen.cohort.failed(), 0);
 }
@@ -397,7 +401,7 @@ fn everything_pipelined_on_a_broken_connection_has_failed() {
         served += 1;
         if served % 100 == 0 { Answer::CloseAt(now + 1_000_000) } else { Answer::At(now + 1_000_000) }
     });
-    assert_eq!(seen.cohort.good + seen.cohort.failed(), 400);
+    assert_eq!(seen.cohort.counts.good + seen.cohort.failed(), 400);
     assert_eq!(seen.cohort.failures.keys().collect::<Vec<_>>(), ["first_byte.closed"]);
     assert!((4..=16).contains(&seen.cohort.failed()), "{:?}", seen.cohort.failures);
 }
@@ -415,7 +419,7 @@ fn a_response_that_takes_long_holds_up_no_other_stream() {
         Answer::At(now + if served % 10 == 0 { 10_000_000 } else { 1_000_000 })
     });
     // 1.9 ms on average; in the order of the requests it would be at most four in 10 ms of every ten.
-    near("goodput", seen.cohort.good, 10.0 * 4.0 / 0.0019 / 1e6, 0.02);
+    near("goodput", seen.cohort.counts.good, 10.0 * 4.0 / 0.0019 / 1e6, 0.02);
     assert_eq!((seen.cohort.failed(), seen.connects), (0, 1));
 }
 
@@ -429,7 +433,10 @@ fn a_request_that_is_never_answered_fails_alone_where_streams_are_apart() {
         if served % 1_000 == 0 { Answer::Never } else { Answer::At(now + 1_000_000) }
     });
     assert_eq!(seen.cohort.failures.keys().collect::<Vec<_>>(), ["first_byte.timeout"]);
-    assert_eq!((seen.cohort.failed(), seen.cohort.good + seen.cohort.failed()), (seen.aborts, seen.cohort.planned));
+    assert_eq!(
+        (seen.cohort.failed(), seen.cohort.counts.good + seen.cohort.failed()),
+        (seen.aborts, seen.cohort.counts.planned)
+    );
     assert!((20..=40).contains(&seen.aborts), "{}", seen.aborts);
     assert_eq!(seen.connects, 1, "the connection goes on");
 }
@@ -514,7 +521,7 @@ fn a_window_that_is_prolonged_goes_on_without_a_gap() {
         // 4 of them at a time, 10 ms each; what was sent in the last 10 ms ends after the window.
         let truth = 400 * 7 / 2;
         assert!(seen.flow.good.abs_diff(truth) <= 4, "{pace}: {}", seen.flow.good);
-        assert_eq!(seen.cohort.planned, truth, "{pace}");
+        assert_eq!(seen.cohort.counts.planned, truth, "{pace}");
     }
 }
 
@@ -574,7 +581,7 @@ fn an_open_loop_opens_connections_as_it_needs_them() {
     sim.beforehand = Some(1);
     // Each takes 12 ms and they are 5 ms apart: three at a time.
     let seen = sim.run(|now| Answer::At(now + 12_000_000));
-    assert_eq!((seen.cohort.planned, seen.cohort.good), (2_000, 2_000));
+    assert_eq!((seen.cohort.counts.planned, seen.cohort.counts.good), (2_000, 2_000));
     assert_eq!((seen.connects, seen.flow.grown), (3, 2));
     assert_eq!(seen.latency.slip_blocked.summary().max_ns, 0, "none had to wait for one");
     assert_eq!(seen.cohort.fairness.expect("they are counted").connections, 3);

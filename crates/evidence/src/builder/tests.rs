@@ -5,8 +5,8 @@ mod agents;
 use super::*;
 use crate::carried::carried_over;
 use model::{
-    AGENTS_MAX, AgentShare, AgentStart, Basis, Cause, Cohort, Flow, Fruitless, SLICE_NS, ServerStatus, SliceAccount,
-    SliceFlow, StatusLook, Stop, Target, TlsSession,
+    AGENTS_MAX, AgentShare, AgentStart, Basis, Cause, Cohort, Counts, Flow, Fruitless, SLICE_NS, ServerStatus,
+    SliceAccount, SliceFlow, StatusLook, Stop, Target, TlsSession,
 };
 
 fn plan(warmup: Warmup) -> Plan {
@@ -31,7 +31,10 @@ fn tick(phase: Phase, from_ms: u64, to_ms: u64, good: u64) -> Tick {
     let of_window = if phase == Phase::Warmup { 0 } else { good };
     Tick {
         flow: Flow { sent: good, completed: good, good, outstanding_ns: good * 10_000_000, ..Flow::default() },
-        cohort: Cohort { planned: of_window, completed: of_window, good: of_window, ..Cohort::default() },
+        cohort: Cohort {
+            counts: Counts { planned: of_window, completed: of_window, good: of_window, ..Counts::default() },
+            ..Cohort::default()
+        },
         threads: vec![ThreadUse {
             cpu_ns: (to_ms - from_ms) * 400_000,
             wall_ns: (to_ms - from_ms) * 1_000_000,
@@ -101,8 +104,8 @@ fn goodput_leaves_out_what_is_wrong_among_the_bodies_that_nobody_checked() {
         let mut one = tick(Phase::Measure, n * 1000, (n + 1) * 1000, 1_700 + n % 3);
         let (checked, wrong) = (100, 49);
         one.flow.good -= wrong;
-        one.cohort.good -= wrong;
-        one.cohort.body_checked = checked;
+        one.cohort.counts.good -= wrong;
+        one.cohort.counts.body_checked = checked;
         one.cohort.failures.insert("contract.hash".into(), wrong);
         one
     };
@@ -150,7 +153,7 @@ fn answers_to_requests_of_the_warm_up_are_no_goodput_of_the_window() {
 fn only_the_window_counts_for_rates_and_all_of_the_cohort_for_latency() {
     let mut drain = tick(Phase::Drain, 3000, 3400, 7);
     drain.cohort.failures.insert("first_byte.timeout".into(), 1);
-    drain.cohort.censored = 1;
+    drain.cohort.counts.censored = 1;
     let e = gather(
         fixed(),
         ticks([
@@ -163,7 +166,7 @@ fn only_the_window_counts_for_rates_and_all_of_the_cohort_for_latency() {
     .evidence();
     assert_eq!(e.measured_ns, 2 * NS_PER_S);
     assert_eq!((e.flow.good, e.flow.completed), (202, 202));
-    assert_eq!((e.cohort.planned, e.cohort.censored, e.cohort.failed()), (209, 1, 1));
+    assert_eq!((e.cohort.counts.planned, e.cohort.counts.censored, e.cohort.failed()), (209, 1, 1));
     assert_eq!((e.latency.response.n, e.latency.service.n, e.latency.slip_client.n), (209, 209, 0));
     assert_eq!(e.seconds.iter().map(|s| s.good).collect::<Vec<_>>(), [100, 102]);
     assert_eq!((e.seconds[0].from_ns, e.seconds[0].length_ns), (NS_PER_S, NS_PER_S));
@@ -402,7 +405,7 @@ fn disturbed_time_is_in_neither_rate_nor_latencies_and_both_numbers_are_told() {
     let seen = evidence.disturbance.unwrap();
     assert_eq!((seen.basis, seen.set_aside_ns, seen.set_aside_requests), (Basis::Clean, SLICE_NS, 10));
     assert_eq!((seen.whole.goodput_per_s, seen.whole.response_ns.max / 1_000_000), (970.0, 300));
-    assert_eq!(evidence.cohort.planned, 2910, "every request is in one count all the same");
+    assert_eq!(evidence.cohort.counts.planned, 2910, "every request is in one count all the same");
     assert_eq!(evidence.seconds[1].clean_ns, 900_000_000);
 }
 

@@ -155,25 +155,38 @@ impl PoolSum {
     }
 
     fn merge(&mut self, other: &Self) {
-        self.workers += other.workers;
-        self.workers_max = self.workers_max.max(other.workers_max);
-        self.running += other.running;
-        self.scheduled = self.scheduled.zip(other.scheduled).map(|(sum, more)| Scheduled {
+        let Self {
+            program: _,
+            workers,
+            workers_max,
+            running,
+            scheduled,
+            stolen_ns,
+            idle,
+            waits,
+            begun,
+            ended,
+            occupancy_max,
+        } = other;
+        self.workers += workers;
+        self.workers_max = self.workers_max.max(*workers_max);
+        self.running += running;
+        self.scheduled = self.scheduled.zip(*scheduled).map(|(sum, more)| Scheduled {
             span_ns: sum.span_ns + more.span_ns,
             ran_ns: sum.ran_ns + more.ran_ns,
             waited_ns: sum.waited_ns + more.waited_ns,
             runs: sum.runs.zip(more.runs).map(|(sum, more)| sum + more),
         });
-        self.stolen_ns += other.stolen_ns;
-        self.idle += other.idle;
-        for (wait, samples) in &other.waits {
+        self.stolen_ns += stolen_ns;
+        self.idle += idle;
+        for (wait, samples) in waits {
             if let Some(sum) = kept(&mut self.waits, wait, NAMES_MAX, 0) {
                 *sum += samples;
             }
         }
-        self.begun += other.begun;
-        self.ended += other.ended;
-        self.occupancy_max = self.occupancy_max.max(other.occupancy_max);
+        self.begun += begun;
+        self.ended += ended;
+        self.occupancy_max = self.occupancy_max.max(*occupancy_max);
     }
 
     /// Samples of workers that were found asleep.

@@ -75,32 +75,44 @@ impl ServerSum {
     }
 
     fn add_thread(&mut self, thread: &ServerThread) {
-        let sum = self.threads.entry((thread.pid, thread.tid)).or_insert_with(|| {
-            let ServerThread { pid, tid, .. } = *thread;
-            ServerThread { pid, tid, wait_ns: Some(0), ..ServerThread::default() }
-        });
+        let ServerThread { pid, tid, name, user_ns, system_ns, wait_ns, voluntary_switches, involuntary_switches } =
+            thread;
+        let (pid, tid) = (*pid, *tid);
+        let new = || ServerThread { pid, tid, wait_ns: Some(0), ..ServerThread::default() };
+        let sum = self.threads.entry((pid, tid)).or_insert_with(new);
         // The last of its names: what begins under that of its parent is soon given its own.
-        sum.name.clone_from(&thread.name);
-        sum.user_ns += thread.user_ns;
-        sum.system_ns += thread.system_ns;
-        sum.wait_ns = sum.wait_ns.zip(thread.wait_ns).map(|(sum, more)| sum + more);
-        sum.voluntary_switches += thread.voluntary_switches;
-        sum.involuntary_switches += thread.involuntary_switches;
+        sum.name.clone_from(name);
+        sum.user_ns += user_ns;
+        sum.system_ns += system_ns;
+        sum.wait_ns = sum.wait_ns.zip(*wait_ns).map(|(sum, more)| sum + more);
+        sum.voluntary_switches += voluntary_switches;
+        sum.involuntary_switches += involuntary_switches;
     }
 
     pub(super) fn merge(&mut self, other: &Self) {
-        self.wall_ns += other.wall_ns;
-        self.cores_max = self.cores_max.max(other.cores_max);
-        self.rss_bytes_max = self.rss_bytes_max.max(other.rss_bytes_max);
-        self.ended_unaccounted += other.ended_unaccounted;
-        add_ended(&mut self.ended, &other.ended);
-        for (name, process) in &other.processes {
+        let Self {
+            wall_ns,
+            cores_max,
+            rss_bytes_max,
+            ended_unaccounted,
+            ended,
+            processes,
+            threads,
+            threads_wall_ns,
+            cpus,
+        } = other;
+        self.wall_ns += wall_ns;
+        self.cores_max = self.cores_max.max(*cores_max);
+        self.rss_bytes_max = self.rss_bytes_max.max(*rss_bytes_max);
+        self.ended_unaccounted += ended_unaccounted;
+        add_ended(&mut self.ended, ended);
+        for (name, process) in processes {
             let sum = self.processes.entry(name.clone()).or_default();
             sum.merge(process);
         }
-        self.cpus.extend(&other.cpus);
-        self.threads_wall_ns += other.threads_wall_ns;
-        for thread in other.threads.values() {
+        self.cpus.extend(cpus);
+        self.threads_wall_ns += threads_wall_ns;
+        for thread in threads.values() {
             self.add_thread(thread);
         }
     }
@@ -173,14 +185,15 @@ fn add_ended(sum: &mut BTreeMap<String, u64>, more: &BTreeMap<String, u64>) {
 
 impl ProcessSum {
     fn merge(&mut self, other: &Self) {
-        self.count_max = self.count_max.max(other.count_max);
-        self.cpu_ns += other.cpu_ns;
-        self.rss_bytes_max = self.rss_bytes_max.max(other.rss_bytes_max);
-        self.vms_bytes_max = self.vms_bytes_max.max(other.vms_bytes_max);
-        self.pss_bytes_max = self.pss_bytes_max.max(other.pss_bytes_max);
+        let Self { count_max, cpu_ns, rss_bytes_max, vms_bytes_max, pss_bytes_max, fds } = other;
+        self.count_max = self.count_max.max(*count_max);
+        self.cpu_ns += cpu_ns;
+        self.rss_bytes_max = self.rss_bytes_max.max(*rss_bytes_max);
+        self.vms_bytes_max = self.vms_bytes_max.max(*vms_bytes_max);
+        self.pss_bytes_max = self.pss_bytes_max.max(*pss_bytes_max);
         let fullness = |fds: Option<(u64, u64)>| fds.map(|(n, limit)| ratio(n, limit));
-        if fullness(other.fds) > fullness(self.fds) {
-            self.fds = other.fds;
+        if fullness(*fds) > fullness(self.fds) {
+            self.fds = *fds;
         }
     }
 }

@@ -71,7 +71,7 @@ impl Look<'_> {
         const WHAT: &str = "redirect";
         let mut evidence = self.evidence.clone();
         for fetch in &self.target.probe.fetches {
-            evidence.cohort.completed += 1;
+            evidence.cohort.counts.completed += 1;
             *evidence.cohort.status.entry(fetch.status).or_default() += 1;
         }
         let way = &self.target.redirects;
@@ -126,7 +126,7 @@ impl Look<'_> {
     fn body_remedy(&self) -> Option<String> {
         let mut evidence = self.evidence.clone();
         evidence.plan.requests[0].contract.size_bytes = Some(SizeBand { min: 0, max: 0 });
-        evidence.cohort.completed = FORESEEN;
+        evidence.cohort.counts.completed = FORESEEN;
         evidence.cohort.failures.insert("contract.size".to_owned(), FORESEEN);
         remedy("ER-03", &evidence)
     }
@@ -281,7 +281,7 @@ impl Look<'_> {
         let status = first.status.filter(|status| *status == 403).unwrap_or(429);
         let mut evidence = self.evidence.clone();
         evidence.plan.requests.iter_mut().for_each(|request| request.contract.declared = false);
-        evidence.cohort.completed = FORESEEN;
+        evidence.cohort.counts.completed = FORESEEN;
         evidence.cohort.status = BTreeMap::from([(status, FORESEEN)]);
         let advice = remedy("ER-08", &evidence);
         let figures = [("refused", burst.refused), ("sent", burst.sent), ("first_refused", first.request)];
@@ -292,11 +292,11 @@ impl Look<'_> {
     /// What failed otherwise, if ER-01 minds it.
     fn failed(&self, burst: &Burst, failed: u32, sent: &str) -> Option<CheckRow> {
         let mut evidence = self.evidence.clone();
-        evidence.cohort.planned = burst.sent.into();
-        evidence.cohort.good = burst.good.into();
+        evidence.cohort.counts.planned = burst.sent.into();
+        evidence.cohort.counts.good = burst.good.into();
         evidence.cohort.failures = burst.failures.iter().map(|(name, n)| (name.clone(), u64::from(*n))).collect();
         evidence.cohort.status = burst.status.iter().map(|(status, n)| (*status, u64::from(*n))).collect();
-        evidence.cohort.completed = evidence.cohort.status.values().sum();
+        evidence.cohort.counts.completed = evidence.cohort.status.values().sum();
         let names = burst.failures.iter().filter(|(name, _)| !is_of_body(name));
         let names: Vec<_> = names.map(|(name, n)| format!("{n} {name}")).collect();
         let found = format!("{} of {sent} failed ({})", count(failed.into()), list(&names));

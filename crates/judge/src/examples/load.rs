@@ -22,7 +22,7 @@ pub(super) static FAULTS: &[(&str, Fault)] = &[
         "CL-14",
         Open(|e| {
             e.fail("send.timeout", 1_000);
-            e.cohort.sent -= 1_000;
+            e.cohort.counts.sent -= 1_000;
         }),
     ),
     ("CL-15", Open(|e| e.latency.slip_blocked.p99_ns = 40_000_000)),
@@ -147,7 +147,7 @@ pub(crate) fn rates(curve: &[(f64, f64)]) -> SweepEvidence {
     sweep.over_rate = true;
     for point in &mut sweep.points {
         point.evidence = clean_open_run();
-        point.evidence.cohort.planned = (point.load * 30.0) as u64;
+        point.evidence.cohort.counts.planned = (point.load * 30.0) as u64;
     }
     sweep
 }
@@ -160,7 +160,7 @@ fn overload() -> SweepEvidence {
     }
     let evidence = &mut sweep.points[3].evidence;
     evidence.fail("contract.status", 300_000);
-    evidence.cohort.broken_response_ns = 300_000 * 100_000;
+    evidence.cohort.counts.broken_response_ns = 300_000 * 100_000;
     sweep
 }
 

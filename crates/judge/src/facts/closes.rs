@@ -1,4 +1,4 @@
-//! Connections that the server ends without a word: when, and what that says of it.
+//! Connections that end before the load does: whether this client ends them, and how the server does without a word.
 
 use crate::facts::failures_named;
 use model::Evidence;
@@ -10,6 +10,12 @@ const COUNT_MIN: u64 = 10;
 const TURNED_AWAY: u64 = 2;
 /// A connection that serves more than this has no setting of so many.
 const SERVED_MAX: f64 = 100_000.0;
+
+/// True if this client ends connections by its plan: those that it opens in their place are not held against the server.
+/// A further reason to end them belongs here, so that no rule has to hear of it.
+pub(crate) const fn closes_are_ours(evidence: &Evidence) -> bool {
+    !evidence.plan.keepalive
+}
 
 /// How the server ends connections that it has told the probe to keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +35,7 @@ impl Closes {
         let lost: u64 =
             [".closed", ".reset"].iter().flat_map(|end| failures_named(evidence, end)).map(|(_, n)| n).sum();
         let (opened, completed) = (evidence.flow.opened, evidence.flow.completed);
-        if !kept || !evidence.plan.keepalive || completed == 0 || opened < COUNT_MIN || lost < COUNT_MIN {
+        if !kept || closes_are_ours(evidence) || completed == 0 || opened < COUNT_MIN || lost < COUNT_MIN {
             return None;
         }
         // A connection that is closed behind a response loses one request at most, and has served one.
@@ -71,7 +77,8 @@ impl Closes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Mutate, clean_run};
+    use crate::testing::{Mutate, clean_run, tls};
+    use model::TlsSession;
 
     fn seen(failure: &str, lost: u64, opened: u64) -> Evidence {
         let mut evidence = clean_run();
@@ -96,5 +103,24 @@ mod tests {
         let mut announced = seen("first_byte.closed", 860_000, 860_000);
         announced.probe.as_mut().expect("a probe").fetches[0].keepalive = false;
         assert_eq!(Closes::of(&announced), None);
+    }
+
+    #[test]
+    fn connections_that_this_client_ends_are_not_held_against_the_server() {
+        let mut evidence = seen("first_byte.closed", 500_000, 900_000);
+        evidence.plan.tls = Some(tls());
+        evidence.tls = Some(TlsSession { resumed: 900_000, ..TlsSession::default() });
+        let of_kept_connections = |evidence: &Evidence| {
+            let findings = crate::judge_run(evidence).findings;
+            findings
+                .into_iter()
+                .map(|found| found.rule)
+                .filter(|rule| ["ER-09", "CL-17"].contains(&rule.as_str()))
+                .count()
+        };
+        assert_eq!((of_kept_connections(&evidence), Closes::of(&evidence)), (2, Some(Closes::BehindEach)));
+        evidence.plan.keepalive = false;
+        assert!(closes_are_ours(&evidence));
+        assert_eq!((of_kept_connections(&evidence), Closes::of(&evidence)), (0, None));
     }
 }

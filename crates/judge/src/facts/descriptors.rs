@@ -1,5 +1,6 @@
 //! Open files of the server's processes, and whether it seems to lack some.
 
+use super::closes::closes_are_ours;
 use super::kernel::share;
 use model::{Evidence, Observed};
 
@@ -45,5 +46,5 @@ pub(crate) fn descriptors(evidence: &Evidence) -> Option<Descriptors<'_>> {
 fn closes(evidence: &Evidence) -> bool {
     let flow = &evidence.flow;
     let lost = flow.opened.saturating_sub(flow.grown).max(flow.failed);
-    evidence.plan.keepalive && lost >= CLOSES_MIN && lost as f64 > CLOSES * flow.completed as f64
+    !closes_are_ours(evidence) && lost >= CLOSES_MIN && lost as f64 > CLOSES * flow.completed as f64
 }

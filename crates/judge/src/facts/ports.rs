@@ -34,6 +34,6 @@ pub(crate) fn server_out_of_ports(evidence: &Evidence) -> Option<PortsHeld> {
     let waiting = gauge("sockstat", "tcp_time_wait")?.saturating_sub(of_client + of_server);
     let ports = gauge("ports", "local_ports")?;
     let bad = evidence.cohort.status.iter().filter(|(status, _)| STATUSES.contains(status)).map(|(_, n)| n).sum();
-    let failed = share(bad, evidence.cohort.completed);
+    let failed = share(bad, evidence.cohort.counts.completed);
     (share(waiting, ports) >= USED_UP && failed >= FAILED).then_some(PortsHeld { waiting, ports, failed })
 }

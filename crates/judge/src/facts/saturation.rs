@@ -54,7 +54,7 @@ pub(crate) fn gain_per_doubling(points: &[SweepPoint], doublings: i32) -> f64 {
 /// True if the planned rate came back as goodput.
 pub(crate) fn held(point: &SweepPoint) -> bool {
     let evidence = &point.evidence;
-    let planned_per_s = evidence.cohort.planned as f64 * NS_PER_S as f64 / evidence.measured_ns.max(1) as f64;
+    let planned_per_s = evidence.cohort.counts.planned as f64 * NS_PER_S as f64 / evidence.measured_ns.max(1) as f64;
     evidence.sustained_per_s(point.goodput_per_s) >= HELD_SHARE * planned_per_s
 }
 
@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn a_rate_is_held_when_all_that_was_planned_came_back_and_few_requests_were_due_in_undisturbed_time() {
         let mut point = clean_sweep(&[(100.0, 94.0)]).points.remove(0);
-        point.evidence.cohort.planned = 100 * point.evidence.measured_ns / NS_PER_S;
+        point.evidence.cohort.counts.planned = 100 * point.evidence.measured_ns / NS_PER_S;
         assert!(!held(&point));
         let whole = model::WholeWindow { goodput_per_s: 100.0, ..Default::default() };
         point.evidence.disturbance = Some(model::Disturbance { whole, ..Default::default() });

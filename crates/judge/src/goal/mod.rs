@@ -158,7 +158,7 @@ impl Condition {
     fn judge(&self, measured: &Measured<'_>) -> Judged {
         let value = self.quantity.of(measured);
         // Where nothing was due, nothing can have been slow.
-        let is_empty = self.quantity.is_latency() && measured.evidence.cohort.planned == 0;
+        let is_empty = self.quantity.is_latency() && measured.evidence.cohort.counts.planned == 0;
         Judged { value, held: value.map_or(is_empty, |value| self.holds(value)) }
     }
 
@@ -211,14 +211,14 @@ impl Quantity {
 
 fn failed_share(evidence: &Evidence) -> f64 {
     let cohort = &evidence.cohort;
-    let attempted = cohort.planned.max(cohort.good + cohort.failed());
+    let attempted = cohort.counts.planned.max(cohort.counts.good + cohort.failed());
     let failed = cohort.failed() as f64 + evidence::unseen_wrong(evidence);
     if attempted == 0 { 0.0 } else { failed / attempted as f64 }
 }
 
 fn sent_share(evidence: &Evidence) -> f64 {
     let cohort = &evidence.cohort;
-    if cohort.planned == 0 { 1.0 } else { cohort.sent as f64 / cohort.planned as f64 }
+    if cohort.counts.planned == 0 { 1.0 } else { cohort.counts.sent as f64 / cohort.counts.planned as f64 }
 }
 
 #[cfg(test)]
@@ -258,7 +258,7 @@ mod tests {
         assert_eq!(held(&evidence), [true, true, true]);
         evidence.fail("first_byte.timeout", 1_500);
         assert_eq!(held(&evidence), [true, false, true]);
-        evidence.cohort.sent = evidence.cohort.planned * 98 / 100;
+        evidence.cohort.counts.sent = evidence.cohort.counts.planned * 98 / 100;
         assert_eq!(held(&evidence), [true, false, false]);
     }
 

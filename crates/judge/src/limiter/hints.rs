@@ -116,7 +116,7 @@ pub(super) fn of_faults(evidence: &Evidence) -> String {
         return "; the server's machine has no local port left for connections to an upstream (NE-09)".to_owned();
     }
     let refused = evidence.cohort.status.get(&REFUSED).copied().unwrap_or(0);
-    let refused = share(refused, evidence.cohort.completed);
+    let refused = share(refused, evidence.cohort.counts.completed);
     if refused >= REFUSED_MIN {
         return format!("; a rate limiter of the server refused {} of the requests (429)", percent(refused));
     }

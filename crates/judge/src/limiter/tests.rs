@@ -499,7 +499,8 @@ fn faults_of_client_or_answers_stop_the_search() {
 #[test]
 fn connections_that_are_closed_before_they_serve_anything_are_a_limit_of_the_server() {
     let mut evidence = run();
-    (evidence.cohort.planned, evidence.cohort.completed, evidence.cohort.good) = (30_000, 4_200, 4_200);
+    (evidence.cohort.counts.planned, evidence.cohort.counts.completed, evidence.cohort.counts.good) =
+        (30_000, 4_200, 4_200);
     evidence.cohort.failures.insert("first_byte.closed".to_owned(), 25_800);
     (evidence.flow.completed, evidence.flow.good, evidence.flow.failed) = (4_200, 4_200, 25_800);
     evidence.flow.opened = 25_800;

@@ -325,8 +325,12 @@ fn outcome(builder: &EvidenceBuilder) -> Outcome {
     let is_open = !evidence.plan.load.is_closed();
     Outcome {
         goodput_per_s: if is_open { evidence.sustained_per_s(goodput_per_s) } else { goodput_per_s },
-        offered_per_s: is_open.then_some(cohort.planned as f64 / seconds),
-        good_share: if cohort.planned == 0 { 0.0 } else { cohort.good as f64 / cohort.planned as f64 },
+        offered_per_s: is_open.then_some(cohort.counts.planned as f64 / seconds),
+        good_share: if cohort.counts.planned == 0 {
+            0.0
+        } else {
+            cohort.counts.good as f64 / cohort.counts.planned as f64
+        },
     }
 }
 

@@ -74,12 +74,12 @@ fn events_add_up(events: &[Event], record: &RunRecord) {
         }
     }
     let requests = &record.requests;
-    assert_eq!(cohort.planned, requests.planned);
-    assert_eq!(cohort.completed, requests.completed);
-    assert_eq!(cohort.good, requests.good);
+    assert_eq!(cohort.counts.planned, requests.counts.planned);
+    assert_eq!(cohort.counts.completed, requests.counts.completed);
+    assert_eq!(cohort.counts.good, requests.counts.good);
     assert_eq!(cohort.status, requests.status);
     assert_eq!(cohort.failures, requests.failures);
-    assert_eq!(cohort.planned, cohort.good + cohort.failed(), "each request has one end");
+    assert_eq!(cohort.counts.planned, cohort.counts.good + cohort.failed(), "each request has one end");
     assert_eq!((flow.bytes_received, flow.bytes_sent), (record.bytes.received, record.bytes.sent));
     let clean = record.disturbance.as_ref().filter(|seen| seen.basis == Basis::Clean);
     let throughput_per_s = match clean {

@@ -136,17 +136,19 @@ fn tables(record: &RunRecord) -> Vec<Table> {
     }
     let requests = &record.requests;
     let mut rows: Vec<Vec<String>> = [
-        ("planned", requests.planned),
-        ("sent", requests.sent),
-        ("answered", requests.completed),
-        ("good", requests.good),
-        ("without an answer in time", requests.censored),
+        ("planned", requests.counts.planned),
+        ("sent", requests.counts.sent),
+        ("answered", requests.counts.completed),
+        ("good", requests.counts.good),
+        ("without an answer in time", requests.counts.censored),
     ]
-    .map(|(name, n)| share_row(name.to_owned(), n, requests.planned))
+    .map(|(name, n)| share_row(name.to_owned(), n, requests.counts.planned))
     .to_vec();
-    rows.extend(requests.status.iter().map(|(status, n)| share_row(format!("status {status}"), *n, requests.planned)));
+    rows.extend(
+        requests.status.iter().map(|(status, n)| share_row(format!("status {status}"), *n, requests.counts.planned)),
+    );
     let failures = requests.failures.iter();
-    rows.extend(failures.map(|(name, n)| share_row(format!("failure {name}"), *n, requests.planned)));
+    rows.extend(failures.map(|(name, n)| share_row(format!("failure {name}"), *n, requests.counts.planned)));
     let header = ["", "requests", "share of planned"].map(str::to_owned).to_vec();
     tables.push(Table { title: "Requests", header, rows });
     let rows = words::mix_rows(record);

@@ -168,14 +168,14 @@ pub(crate) fn load(record: &RunRecord) -> String {
 /// for.
 fn offered(record: &RunRecord) -> Option<String> {
     let Load::Open { rate_per_s, arrivals: Arrivals::Poisson, .. } = record.plan.load else { return None };
-    let offered_per_s = record.requests.planned as f64 / (record.measured_ns as f64 / NS_PER_S as f64);
+    let offered_per_s = record.requests.counts.planned as f64 / (record.measured_ns as f64 / NS_PER_S as f64);
     let (asked, offered) = (rate(rate_per_s), rate(offered_per_s));
     (record.measured_ns > 0 && asked != offered).then(|| format!("of which chance (Poisson) offered {offered}"))
 }
 
 /// The share of an open loop's requests that were sent at all; none when that is every one.
 pub(crate) fn schedule(record: &RunRecord) -> Option<String> {
-    let (planned, sent) = (record.requests.planned, record.requests.sent);
+    let (planned, sent) = (record.requests.counts.planned, record.requests.counts.sent);
     let missing = planned.saturating_sub(sent);
     if record.plan.load.is_closed() || missing == 0 {
         return None;
@@ -342,10 +342,10 @@ fn requests(record: &RunRecord, style: Style) -> String {
     let share = failed_share(record);
     let text = format!(
         "{} planned, {} sent, {} answered, {} good, {} failed ({})",
-        count(requests.planned),
-        count(requests.sent),
-        count(requests.completed),
-        count(requests.good),
+        count(requests.counts.planned),
+        count(requests.counts.sent),
+        count(requests.counts.completed),
+        count(requests.counts.good),
         count(failed),
         percent(share)
     );
@@ -397,7 +397,7 @@ pub(crate) fn failed(record: &RunRecord) -> String {
 pub(crate) fn failed_share(record: &RunRecord) -> f64 {
     let requests = &record.requests;
     let failed = sum(requests.failures.values().copied());
-    failed as f64 / requests.planned.max(requests.good.saturating_add(failed)).max(1) as f64
+    failed as f64 / requests.counts.planned.max(requests.counts.good.saturating_add(failed)).max(1) as f64
 }
 
 /// `name count` for the most frequent entries, the most frequent first.
@@ -466,7 +466,7 @@ pub(crate) fn client(record: &RunRecord) -> String {
     let threads = plural(u64::from(generator.threads), "load thread");
     let busy = busy(generator.busy_max).map_or_else(String::new, |share| format!(", at most {share} busy"));
     // Without requests there is nothing to share it among.
-    let cost = match record.requests.completed {
+    let cost = match record.requests.counts.completed {
         0 => String::new(),
         _ => format!(", {} of CPU per request", time(generator.cpu_ns_per_request)),
     };

@@ -6,13 +6,13 @@ mod environment;
 use crate::series::series;
 use environment::environment;
 use model::{
-    Arrivals, Body, Capacity, Cohort, Confidence, Confirmation, ConfirmationOutcome, Connections, Contract, CpuShares,
-    CurveModel, Estimate, Evidence, FORMAT_SWEEP, Fetch, Finding, FindingState, Flow, GaugeObserved, GeneratorObserved,
-    Knee, Latencies, LatencySummary, Limiter, Load, MachineObserved, ModelAicc, NS_PER_S, NextLimiter, Observed,
-    ObservedSecond, OtherObserved, OthersObserved, Outstanding, Plan, PoolFit, Prediction, Probe, ProcessObserved,
-    Request, RestsOn, Retrograde, RunRecord, SamplerObserved, Second, SentInAll, ServerObserved, ServerThreadObserved,
-    SizeBand, SocketsObserved, Stop, SweepRecord, SweepsRecord, Target, ThreadObserved, ThreadUse, Utilisation,
-    Verdict, VerdictState, Warmup,
+    Arrivals, Body, Capacity, Cohort, Confidence, Confirmation, ConfirmationOutcome, Connections, Contract, Counts,
+    CpuShares, CurveModel, Estimate, Evidence, FORMAT_SWEEP, Fetch, Finding, FindingState, Flow, GaugeObserved,
+    GeneratorObserved, Knee, Latencies, LatencySummary, Limiter, Load, MachineObserved, ModelAicc, NS_PER_S,
+    NextLimiter, Observed, ObservedSecond, OtherObserved, OthersObserved, Outstanding, Plan, PoolFit, Prediction,
+    Probe, ProcessObserved, Request, RestsOn, Retrograde, RunRecord, SamplerObserved, Second, SentInAll,
+    ServerObserved, ServerThreadObserved, SizeBand, SocketsObserved, Stop, SweepRecord, SweepsRecord, Target,
+    ThreadObserved, ThreadUse, Utilisation, Verdict, VerdictState, Warmup,
 };
 use report::record::{peak, point_summary, run_record, sweeps_record};
 use std::collections::BTreeMap;
@@ -61,10 +61,10 @@ pub(crate) fn invalid_run() -> RunRecord {
     evidence.plan.keepalive = false;
     evidence.interrupted = true;
     evidence.observed = Some(observed(0.31));
-    evidence.cohort.planned = 1_002_000;
-    evidence.cohort.good = 950_000;
+    evidence.cohort.counts.planned = 1_002_000;
+    evidence.cohort.counts.good = 950_000;
     evidence.flow.good = 950_000;
-    evidence.cohort.censored = 12_000;
+    evidence.cohort.counts.censored = 12_000;
     evidence.cohort.status = [(200, 950_000), (503, 38_000)].into();
     evidence.cohort.failures =
         [("contract.status", 38_000), ("first_byte.timeout", 12_000), ("connect.refused", 2_000)]
@@ -382,10 +382,7 @@ fn evidence(good: u64) -> Evidence {
             ..Flow::default()
         },
         cohort: Cohort {
-            planned: good,
-            sent: good,
-            completed: good,
-            good,
+            counts: Counts { planned: good, sent: good, completed: good, good, ..Counts::default() },
             status: [(200, good)].into(),
             ..Cohort::default()
         },

@@ -26,8 +26,8 @@ fn check(evidence: &Evidence) -> Outcome {
         return Outcome::Unchecked("no response time recorded");
     }
     // The response times may be of undisturbed time only, and these counts never are.
-    let answered_or_not = evidence.cohort.completed + evidence.cohort.censored;
-    let share = evidence.cohort.censored as f64 / answered_or_not.max(1) as f64;
+    let answered_or_not = evidence.cohort.counts.completed + evidence.cohort.counts.censored;
+    let share = evidence.cohort.counts.censored as f64 / answered_or_not.max(1) as f64;
     let cut = cut_quantiles(response, share, evidence.plan.timeout_ns);
     let told = (!cut.is_empty()).then(|| cut_off(evidence, share, &cut));
     let mut figures: BTreeMap<_, _> =
@@ -36,7 +36,7 @@ fn check(evidence: &Evidence) -> Outcome {
         return never_answered(evidence, &fairness, told, figures);
     }
     let Some(message) = told else { return Outcome::Pass };
-    figures.extend([("censored".to_owned(), evidence.cohort.censored as f64), ("share".to_owned(), share)]);
+    figures.extend([("censored".to_owned(), evidence.cohort.counts.censored as f64), ("share".to_owned(), share)]);
     let remedy = format!("raise --timeout above {}, or lower the load", time(evidence.plan.timeout_ns as f64));
     bound(message, remedy, figures)
 }
@@ -49,8 +49,8 @@ fn bound(message: String, remedy: String, figures: BTreeMap<String, f64>) -> Out
 /// What the timeout has cut, and why.
 fn cut_off(evidence: &Evidence, share: f64, cut: &[Cut]) -> String {
     let timeout = time(evidence.plan.timeout_ns as f64);
-    let why = if evidence.cohort.censored > 0 {
-        format!("{} requests ({}) had no answer in {timeout}", count(evidence.cohort.censored), percent(share))
+    let why = if evidence.cohort.counts.censored > 0 {
+        format!("{} requests ({}) had no answer in {timeout}", count(evidence.cohort.counts.censored), percent(share))
     } else {
         format!("the slowest response came just before the timeout of {timeout}")
     };
@@ -143,7 +143,7 @@ mod tests {
         let fairness =
             Fairness { connections: 8, answered: 4, starved: 4, starved_ns, responses: 900, squares: 202_500 };
         evidence.connections.fairness = Some(fairness);
-        evidence.cohort.censored = 2_500;
+        evidence.cohort.counts.censored = 2_500;
         (evidence.latency.response.p99_9_ns, evidence.latency.response.max_ns) = (2_000_000_000, 2_000_000_000);
         let found = finding(check(&evidence));
         assert!(found.message.starts_with("4 of 8 connections were never answered"), "{}", found.message);
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn quantiles_in_the_cut_tail_become_lower_bounds() {
         let mut evidence = clean_run();
-        evidence.cohort.censored = 12_000;
+        evidence.cohort.counts.censored = 12_000;
         evidence.latency.response.p99_ns = 2_000_000_000;
         evidence.latency.response.p99_9_ns = 2_000_000_000;
         evidence.latency.response.max_ns = 2_000_000_000;

@@ -26,7 +26,7 @@ pub(crate) const RULE: Rule = Rule {
 
 fn check(evidence: &Evidence) -> Outcome {
     let cohort = &evidence.cohort;
-    let attempted = cohort.planned.max(cohort.good + cohort.failed());
+    let attempted = cohort.counts.planned.max(cohort.counts.good + cohort.failed());
     if attempted == 0 {
         return Outcome::Unchecked("no request in the measurement window");
     }

@@ -72,21 +72,21 @@ fn check(sweep: &SweepEvidence) -> Outcome {
 
 fn failed_share(evidence: &Evidence) -> f64 {
     let cohort = &evidence.cohort;
-    cohort.failed() as f64 / cohort.planned.max(1) as f64
+    cohort.failed() as f64 / cohort.counts.planned.max(1) as f64
 }
 
 /// Mean response times of complete responses: of those that broke the contract, and of good ones; ns.
 fn means(evidence: &Evidence) -> Option<(f64, f64)> {
     let cohort = &evidence.cohort;
-    let broken = cohort.completed.saturating_sub(cohort.good);
-    if broken < BROKEN_MIN || cohort.good == 0 {
+    let broken = cohort.counts.completed.saturating_sub(cohort.counts.good);
+    if broken < BROKEN_MIN || cohort.counts.good == 0 {
         return None;
     }
     // Requests without an answer are in the mean with the whole timeout.
-    let unanswered_ns = cohort.censored as f64 * evidence.plan.timeout_ns as f64;
+    let unanswered_ns = cohort.counts.censored as f64 * evidence.plan.timeout_ns as f64;
     let all_ns = whole_ns(evidence) - unanswered_ns;
-    let good_ns = (all_ns - cohort.broken_response_ns as f64) / cohort.good as f64;
-    Some((cohort.broken_response_ns as f64 / broken as f64, good_ns))
+    let good_ns = (all_ns - cohort.counts.broken_response_ns as f64) / cohort.counts.good as f64;
+    Some((cohort.counts.broken_response_ns as f64 / broken as f64, good_ns))
 }
 
 /// All response times together, of the whole window as counts are; ns.
@@ -111,7 +111,7 @@ mod tests {
         }
         let evidence = &mut sweep.points[3].evidence;
         evidence.fail("contract.status", 300_000);
-        evidence.cohort.broken_response_ns = 300_000 * broken_ns;
+        evidence.cohort.counts.broken_response_ns = 300_000 * broken_ns;
         sweep
     }
 

@@ -33,7 +33,7 @@ fn check(sweep: &SweepEvidence) -> Outcome {
     let (Some(peak), true) = (peak_index(&sweep.points), sweep.points.len() >= 2) else {
         return Outcome::Unchecked("only one load measured");
     };
-    let enough = |evidence: &Evidence| evidence.cohort.completed >= RESPONSES_MIN;
+    let enough = |evidence: &Evidence| evidence.cohort.counts.completed >= RESPONSES_MIN;
     let points = &sweep.points[..=peak];
     if !points.iter().all(|point| enough(&point.evidence)) {
         return Outcome::Unchecked("fewer than 100 responses at a load");
@@ -69,7 +69,8 @@ fn shift(first: &Evidence, other: &Evidence) -> Option<(String, f64)> {
 /// Share of the responses whose status would have to change for the shares to be the same.
 fn status_shift(a: &Evidence, b: &Evidence) -> f64 {
     let share = |evidence: &Evidence, status: u16| {
-        evidence.cohort.status.get(&status).copied().unwrap_or(0) as f64 / evidence.cohort.completed.max(1) as f64
+        evidence.cohort.status.get(&status).copied().unwrap_or(0) as f64
+            / evidence.cohort.counts.completed.max(1) as f64
     };
     let statuses: BTreeSet<u16> = a.cohort.status.keys().chain(b.cohort.status.keys()).copied().collect();
     statuses.iter().map(|status| (share(a, *status) - share(b, *status)).abs()).sum::<f64>() / 2.0
@@ -122,7 +123,7 @@ mod tests {
         sweep.points[3].evidence.answer(503, 200_000);
         server(&mut sweep.points[0].evidence).cpu_ns_per_request = Some(70_000.0);
         assert_eq!(check(&sweep), Outcome::Pass);
-        sweep.points[1].evidence.cohort.completed = 99;
+        sweep.points[1].evidence.cohort.counts.completed = 99;
         assert!(matches!(check(&sweep), Outcome::Unchecked(_)));
     }
 }

@@ -29,7 +29,7 @@ fn check(evidence: &Evidence) -> Outcome {
             false => "no body is known to stay the same",
         });
     };
-    let (compared, other) = (evidence.cohort.bodies_compared, evidence.cohort.bodies_other);
+    let (compared, other) = (evidence.cohort.counts.bodies_compared, evidence.cohort.counts.bodies_other);
     if compared == 0 {
         return Outcome::Unchecked("no body was compared");
     }
@@ -58,7 +58,7 @@ mod tests {
 
     fn other(n: u64) -> Evidence {
         let mut evidence = clean_run();
-        evidence.cohort.bodies_other = n;
+        evidence.cohort.counts.bodies_other = n;
         evidence
     }
 
@@ -72,7 +72,7 @@ mod tests {
         assert!(half.message.starts_with("4,950 of 9,900 compared bodies (50 %) are others"), "{}", half.message);
         assert!(half.message.contains("one response in 101"), "{}", half.message);
         let mut few = other(1);
-        few.cohort.bodies_compared = 2;
+        few.cohort.counts.bodies_compared = 2;
         assert_eq!(check(&few), Outcome::Pass);
     }
 

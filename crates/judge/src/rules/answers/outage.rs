@@ -45,7 +45,7 @@ fn check(evidence: &Evidence) -> Outcome {
     let asked = |sent: u64, failed: u64| evidence.plan.load.is_closed() || sent > 0 || failed > 0;
     let is_silent = |second: &&&Second| second.good == 0 && asked(second.sent, second.failed);
     let silent: Vec<_> = whole.iter().filter(is_silent).collect();
-    if silent.is_empty() || evidence.cohort.good == 0 {
+    if silent.is_empty() || evidence.cohort.counts.good == 0 {
         return Outcome::Pass;
     }
     let disturbed = silent.iter().filter(|second| is_disturbed(evidence, second)).count();

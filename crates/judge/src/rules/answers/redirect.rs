@@ -27,7 +27,7 @@ pub(crate) fn undeclared(evidence: &Evidence) -> impl Iterator<Item = (u16, u64)
 }
 
 fn check(evidence: &Evidence) -> Outcome {
-    if evidence.cohort.completed == 0 {
+    if evidence.cohort.counts.completed == 0 {
         return Outcome::Unchecked("no complete response");
     }
     let redirects: Vec<_> = undeclared(evidence).collect();
@@ -35,9 +35,9 @@ fn check(evidence: &Evidence) -> Outcome {
     let Some((status, _)) = redirects.iter().max_by_key(|(_, n)| *n).copied() else {
         return Outcome::Pass;
     };
-    let share = total as f64 / evidence.cohort.completed as f64;
+    let share = total as f64 / evidence.cohort.counts.completed as f64;
     let statuses: Vec<_> = redirects.iter().map(|(status, _)| status.to_string()).collect();
-    let all = evidence.cohort.completed;
+    let all = evidence.cohort.counts.completed;
     let pages = all.saturating_sub(total);
     let statuses = list(&statuses);
     let destination = destination(evidence);
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn pages_beside_redirects_are_counted_and_the_remedy_fits_them() {
         let mut evidence = clean_run();
-        evidence.cohort.completed = 27_120;
+        evidence.cohort.counts.completed = 27_120;
         evidence.answer(302, 2_770);
         let mut seen = probe(302);
         seen.fetches[0].location = Some("/login".into());
@@ -147,7 +147,7 @@ mod tests {
         let mut evidence = clean_run();
         evidence.answer(304, 10);
         assert_eq!(check(&evidence), Outcome::Pass);
-        evidence.cohort.completed = 0;
+        evidence.cohort.counts.completed = 0;
         assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
     }
 }

@@ -20,7 +20,7 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn check(evidence: &Evidence) -> Outcome {
-    let completed = evidence.cohort.completed;
+    let completed = evidence.cohort.counts.completed;
     if completed == 0 {
         return Outcome::Unchecked("no complete response");
     }
@@ -77,7 +77,7 @@ mod tests {
         evidence.plan.requests[0].contract.status = Some(403);
         evidence.plan.requests[0].contract.declared = true;
         assert_eq!(check(&evidence), Outcome::Pass);
-        evidence.cohort.completed = 0;
+        evidence.cohort.counts.completed = 0;
         assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
     }
 }

@@ -1,5 +1,6 @@
 //! ER-09: connections not kept open as declared.
 
+use crate::facts::closes::closes_are_ours;
 use crate::facts::descriptors::descriptors;
 use crate::facts::kernel::share;
 use crate::facts::rests_idle;
@@ -26,7 +27,7 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn check(evidence: &Evidence) -> Outcome {
-    if !evidence.plan.keepalive {
+    if closes_are_ours(evidence) {
         return Outcome::Pass; // declared as new connections, and the engine opens one for each
     }
     // All of the window: a warm-up that is longer reopens more than the window has responses.

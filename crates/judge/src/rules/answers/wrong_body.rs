@@ -35,7 +35,7 @@ fn check(evidence: &Evidence) -> Outcome {
     if evidence.plan.contracts().all(|c| c.size_bytes.is_none() && c.body_text.is_none() && c.body_hash.is_none()) {
         return Outcome::Unchecked("no expected body size, text or hash");
     }
-    if evidence.cohort.completed == 0 {
+    if evidence.cohort.counts.completed == 0 {
         return Outcome::Unchecked("no complete response");
     }
     let wrong = [wrong_size(evidence), wrong_text(evidence), wrong_hash(evidence)];
@@ -48,7 +48,7 @@ fn check(evidence: &Evidence) -> Outcome {
         _ => format!("{sentences}; goodput is without the {} others expected", count(unseen.round() as u64)),
     };
     let mut figures: Vec<_> = wrong.iter().map(|wrong| (wrong.figure, wrong.n as f64)).collect();
-    figures.extend([("share", worst), ("content_checked", evidence.cohort.body_checked as f64)]);
+    figures.extend([("share", worst), ("content_checked", evidence.cohort.counts.body_checked as f64)]);
     if let Some(size) = only_size(evidence) {
         figures.extend([("size_min_bytes", size.min as f64), ("size_max_bytes", size.max as f64)]);
     }
@@ -84,7 +84,7 @@ fn wrong_size(evidence: &Evidence) -> Option<Wrong> {
         Some(SizeBand { min, max }) => format!("{} to {} bytes", count(min), count(max)),
     };
     let n = failures_named(evidence, "contract.size").map(|(_, n)| n).sum();
-    let of = evidence.cohort.completed;
+    let of = evidence.cohort.counts.completed;
     let expected = format!("the expected body of {expected}");
     Some(Wrong { figure: "wrong_size", n, of, whose: "responses", expected })
 }
@@ -109,7 +109,7 @@ fn wrong_hash(evidence: &Evidence) -> Option<Wrong> {
 fn looked_at(evidence: &Evidence, figure: &'static str, failure: &str, what: String) -> Wrong {
     let n = failures_named(evidence, failure).map(|(_, n)| n).sum();
     let expected = format!("{what} (one response in {BODY_SAMPLE_EVERY} is checked)");
-    Wrong { figure, n, of: evidence.cohort.body_checked, whose: "checked responses", expected }
+    Wrong { figure, n, of: evidence.cohort.counts.body_checked, whose: "checked responses", expected }
 }
 
 #[cfg(test)]
@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn wrong_content_is_held_against_the_responses_looked_at() {
         let mut evidence = clean_run();
-        evidence.cohort.body_checked = 10_000;
+        evidence.cohort.counts.body_checked = 10_000;
         evidence.plan.requests[0].contract.body_text = Some("</html>".to_owned());
         assert_eq!(check(&evidence), Outcome::Pass);
         evidence.fail("contract.body", 10);

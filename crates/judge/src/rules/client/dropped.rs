@@ -21,15 +21,15 @@ fn check(evidence: &Evidence) -> Outcome {
     if evidence.plan.load.is_closed() {
         return Outcome::Pass; // what a closed loop does not send was never due
     }
-    if cohort.planned == 0 {
+    if cohort.counts.planned == 0 {
         return Outcome::Unchecked("no request planned in the measurement window");
     }
     let dropped: u64 = failures_named(evidence, "send.timeout").map(|(_, n)| n).sum();
-    let told_by_rate = (cohort.sent as f64) < SENT_SHARE_MIN * cohort.planned as f64;
+    let told_by_rate = (cohort.counts.sent as f64) < SENT_SHARE_MIN * cohort.counts.planned as f64;
     if dropped == 0 || told_by_rate {
         return Outcome::Pass;
     }
-    let share = dropped as f64 / cohort.planned as f64;
+    let share = dropped as f64 / cohort.counts.planned as f64;
     let message = format!(
         "{} requests ({}) were due but never sent: they count as failures, the rate was not sustained",
         count(dropped),
@@ -46,7 +46,7 @@ mod tests {
 
     fn dropped(mut evidence: Evidence, n: u64) -> Evidence {
         evidence.fail("send.timeout", n);
-        evidence.cohort.sent -= n;
+        evidence.cohort.counts.sent -= n;
         evidence
     }
 
@@ -63,7 +63,7 @@ mod tests {
         assert_eq!(check(&clean_open_run()), Outcome::Pass);
         assert_eq!(check(&dropped(clean_run(), 1_000)), Outcome::Pass);
         let mut evidence = clean_open_run();
-        evidence.cohort.planned = 0;
+        evidence.cohort.counts.planned = 0;
         assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
     }
 }

@@ -1,5 +1,6 @@
 //! CL-17: unexpected TLS handshakes in the measured time.
 
+use crate::facts::closes::closes_are_ours;
 use crate::facts::kernel::share;
 use crate::facts::rests_idle;
 use crate::{Check, Outcome, Rule};
@@ -26,11 +27,12 @@ fn check(evidence: &Evidence) -> Outcome {
         return Outcome::Unchecked("no TLS handshake completed");
     };
     // A connection counts as opened when its handshake is done; an open loop opens more as it needs them.
-    let later = evidence.flow.opened.saturating_sub(if evidence.plan.keepalive { evidence.flow.grown } else { 0 });
+    let closes_are_ours = closes_are_ours(evidence);
+    let later = evidence.flow.opened.saturating_sub(if closes_are_ours { 0 } else { evidence.flow.grown });
     if later < HANDSHAKES_MIN {
         return Outcome::Pass;
     }
-    if !evidence.plan.keepalive {
+    if closes_are_ours {
         if !plan.resumption || session.resumed > 0 {
             return Outcome::Pass;
         }

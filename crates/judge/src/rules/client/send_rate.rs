@@ -21,14 +21,14 @@ fn check(evidence: &Evidence) -> Outcome {
         return Outcome::Pass; // a closed loop offers whatever it sends
     };
     let cohort = &evidence.cohort;
-    if cohort.planned == 0 {
+    if cohort.counts.planned == 0 {
         return Outcome::Unchecked("no request planned in the measurement window");
     }
-    let share = cohort.sent as f64 / cohort.planned as f64;
+    let share = cohort.counts.sent as f64 / cohort.counts.planned as f64;
     if share >= SENT_SHARE_MIN {
         return Outcome::Pass;
     }
-    let sent_per_s = cohort.sent as f64 * NS_PER_S as f64 / evidence.measured_ns.max(1) as f64;
+    let sent_per_s = cohort.counts.sent as f64 * NS_PER_S as f64 / evidence.measured_ns.max(1) as f64;
     let facts = format!("only {} of {} was sent", percent(share), rate(rate_per_s));
     // The larger of the two delays kept them back.
     let (blocked, own) = (evidence.latency.slip_blocked.p99_ns, evidence.latency.slip_client.p99_ns);
@@ -47,8 +47,8 @@ fn check(evidence: &Evidence) -> Outcome {
         )
     };
     let figures = [
-        ("planned", cohort.planned as f64),
-        ("sent", cohort.sent as f64),
+        ("planned", cohort.counts.planned as f64),
+        ("sent", cohort.counts.sent as f64),
         ("slip_client_p99_ns", own as f64),
         ("slip_blocked_p99_ns", blocked as f64),
     ];
@@ -63,7 +63,7 @@ mod tests {
     #[test]
     fn a_late_client_invalidates_and_busy_connections_bound() {
         let mut evidence = clean_open_run();
-        evidence.cohort.sent = 980_000;
+        evidence.cohort.counts.sent = 980_000;
         evidence.latency.slip_client.p99_ns = 50_000_000;
         assert_eq!(finding(check(&evidence)).state, FindingState::Invalid);
 
@@ -77,9 +77,9 @@ mod tests {
     fn silent_when_sent_or_closed_and_unchecked_without_requests() {
         assert_eq!(check(&clean_run()), Outcome::Pass);
         let mut evidence = clean_open_run();
-        evidence.cohort.sent = 990_000;
+        evidence.cohort.counts.sent = 990_000;
         assert_eq!(check(&evidence), Outcome::Pass);
-        evidence.cohort.planned = 0;
+        evidence.cohort.counts.planned = 0;
         assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
     }
 }

@@ -54,7 +54,7 @@ mod tests {
         let mut sweep = clean_sweep(curve);
         sweep.over_rate = true;
         for point in &mut sweep.points {
-            point.evidence.cohort.planned = (point.load * 30.0) as u64;
+            point.evidence.cohort.counts.planned = (point.load * 30.0) as u64;
         }
         sweep
     }

@@ -151,7 +151,7 @@ mod tests {
         let mut sweep = clean_sweep(&[(1_000.0, 1_000.0), (2_000.0, 2_000.0)]);
         sweep.over_rate = true;
         for point in &mut sweep.points {
-            point.evidence.cohort.planned = point.load as u64 * 30;
+            point.evidence.cohort.counts.planned = point.load as u64 * 30;
         }
         assert_eq!(finding(check_saturated(&sweep)).state, FindingState::Bound);
         sweep.points[1].goodput_per_s = 1_900.0;

@@ -57,7 +57,7 @@ mod tests {
         let mut sweep = clean_sweep(&[(1000.0, 1000.0), (2000.0, 1500.0), (3000.0, 2995.0), (4000.0, 3000.0)]);
         sweep.over_rate = true;
         for point in &mut sweep.points {
-            point.evidence.cohort.planned = (point.load * 30.0) as u64;
+            point.evidence.cohort.counts.planned = (point.load * 30.0) as u64;
         }
         let found = finding(check(&sweep));
         assert_eq!(found.state, FindingState::Warning);

@@ -1,5 +1,6 @@
 //! PH-01: Little's law.
 
+use crate::facts::closes::closes_are_ours;
 use crate::facts::{per_iteration, starved};
 use crate::{Check, Outcome, Rule};
 use model::human::percent;
@@ -114,7 +115,7 @@ fn disturbed_share(evidence: &Evidence) -> f64 {
 /// Users that are never idle, so that the requests in flight must be as many; none where that does not hold.
 fn connected_users(evidence: &Evidence) -> Option<f64> {
     let never_idle = evidence.plan.load.is_closed()
-        && evidence.plan.keepalive
+        && !closes_are_ours(evidence)
         && evidence.connections.reconnects == 0
         && evidence.flow.failed == 0
         && !evidence.interrupted

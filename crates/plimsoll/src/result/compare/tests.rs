@@ -51,7 +51,8 @@ fn tick(second: u64, variant: Variant, good: u64) -> Tick {
     let (failed, all) = (variant.failed_per_s, good + variant.failed_per_s);
     (tick.flow.sent, tick.flow.completed, tick.flow.good, tick.flow.failed) = (all, all, good, failed);
     tick.flow.outstanding_ns = u64::from(CONNECTIONS) * NS_PER_S;
-    (tick.cohort.planned, tick.cohort.sent, tick.cohort.completed, tick.cohort.good) = (all, all, all, good);
+    (tick.cohort.counts.planned, tick.cohort.counts.sent, tick.cohort.counts.completed, tick.cohort.counts.good) =
+        (all, all, all, good);
     tick.cohort.status = [(200, all)].into();
     tick.cohort.failures = [("contract.body".to_owned(), failed)].into_iter().filter(|one| one.1 > 0).collect();
     let each_ns = u64::from(CONNECTIONS) * NS_PER_S / all;

@@ -83,7 +83,7 @@ pub fn run(Options { comparisons, seed, write_docs }: Options) -> Result<()> {
     let table = table(&rows);
     print!("{table}");
     if write_docs {
-        workspace::write(PAGE, &page(&table, comparisons))?;
+        workspace::write(PAGE, &page(&machine(), &table, comparisons))?;
     }
     match rows.iter().find(|row| !row.is_well()) {
         None => Ok(()),
@@ -151,15 +151,14 @@ fn table(rows: &[Row]) -> String {
     table
 }
 
-fn page(table: &str, comparisons: u32) -> String {
+fn page(machine: &str, table: &str, comparisons: u32) -> String {
     format!(
-        "# A server compared with itself\n\nMade by `cargo xtask aa --comparisons {comparisons} --write-docs` on {}.\n\n\
+        "# A server compared with itself\n\nMade by `cargo xtask aa --comparisons {comparisons} --write-docs` on {machine}.\n\n\
 One load of {RATE} requests per second on `{SERVER}`, cut into stretches of {STRETCH_TICKS} s. Two neighbours are a block: one is\n\
 the baseline, the other the variant, by chance; {BLOCKS} blocks are a comparison, by the intervals that `plimsoll compare` has\n\
 (`stats::effect`, 95 %). Every difference that is flagged is none; of 20 comparisons one is to be expected. The last column\n\
 multiplies the variant by {CHANGE}: how often so small a change is found in {} s. A load from which others took CPU time is\n\
 prolonged, which makes more comparisons.\n\n{table}",
-        machine(),
         2 * STRETCH_TICKS * BLOCKS,
     )
 }
@@ -195,5 +194,11 @@ mod tests {
         assert_eq!((row.comparisons, row.found), (40, 40));
         assert!(row.is_well(), "{row:?}");
         assert!(!Row { flagged: 5, ..row }.is_well());
+    }
+
+    #[test]
+    fn the_page_has_the_table_below_how_it_was_made() {
+        let row = Row { what: "response p50", flagged: 4, found: 6, comparisons: 60 };
+        insta::assert_snapshot!("page", page("a machine", &table(&[row]), 40));
     }
 }

@@ -26,3 +26,16 @@ pub(super) fn render(runs: u64, sections: &[Section]) -> String {
 pub(super) fn missed(sections: &[Section]) -> Vec<String> {
     sections.iter().flat_map(|section| section.missed.iter().cloned()).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn goals_that_are_missed_stand_before_the_parts() {
+        let part = || Section { text: "\n## Queues\n\nA text.\n".to_owned(), missed: Vec::new() };
+        insta::assert_snapshot!("met", render(60, &[part()]));
+        let missed = vec!["bracket: 90.0 %".to_owned(), "power: 70.0 %".to_owned()];
+        insta::assert_snapshot!("missed", render(60, &[part(), Section { missed, ..part() }]));
+    }
+}

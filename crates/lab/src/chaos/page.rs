@@ -310,7 +310,7 @@ mod tests {
         let all_ended_most = Some(Duration::from_millis(1500));
         let row = Row { tries: 4, all_ended_most, ..Row::new("agent-killed", "sweep") };
         let [own, _] = rows();
-        assert_eq!(table(&[own.clone(), row.clone()]).matches(ALL_ENDED).count(), 1);
+        insta::assert_snapshot!("table", table(&[own.clone(), row.clone()]));
         let page = Page::new("agents", "2 cores", &[row]);
         assert!(page.render().contains("| agent-killed | sweep | 4 |  |  |  |  |  |  |  | 0 |  | 0 | 1.50 s |\n"));
         assert_eq!(Page::read(&page.render()), page);

@@ -5,6 +5,7 @@ mod page;
 mod servers;
 
 use crate::injections::real::scripted;
+use crate::machine;
 use crate::progress::Progress;
 use crate::zoo;
 use anyhow::{Result, bail, ensure};
@@ -99,7 +100,7 @@ pub fn run(Options { only, binary, show, write_docs }: Options) -> Result<()> {
     print!("{}", page::table(&rows));
     ensure!(rows.iter().any(|(_, outcome)| !matches!(outcome, Outcome::NotMeasured(_))), "nothing could be seen");
     if write_docs {
-        workspace::write(page::PATH, &page::render(&rows))?;
+        workspace::write(page::PATH, &page::render(&machine(), &rows))?;
     }
     let wrong: Vec<&str> =
         rows.iter().filter(|(_, outcome)| matches!(outcome, Outcome::Wrong(_))).map(|(case, _)| case.name).collect();

@@ -1,7 +1,6 @@
 //! The table of the cases, for the terminal and for a page.
 
 use super::{Case, Outcome};
-use crate::machine;
 
 pub(super) const PATH: &str = "docs/examined.md";
 
@@ -37,31 +36,27 @@ pub(super) fn table(rows: &[(&Case, Outcome)]) -> String {
 }
 
 /// `docs/examined.md`.
-pub(super) fn render(rows: &[(&Case, Outcome)]) -> String {
+pub(super) fn render(machine: &str, rows: &[(&Case, Outcome)]) -> String {
     format!(
-        "# Questions that were answered wrongly\n\nMade by `cargo xtask examined --write-docs` on {}.\n\n{INTRODUCTION}\n{}",
-        machine(),
+        "# Questions that were answered wrongly\n\nMade by `cargo xtask examined --write-docs` on {machine}.\n\n{INTRODUCTION}\n{}",
         table(rows)
     )
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::all;
+    use super::super::Seen;
     use super::*;
 
     #[test]
     fn right_and_wrong_answers_are_counted_and_others_are_told_where_they_are_seen() {
-        let mut cases = all();
-        let mut next = || cases.next().expect("there are some");
-        let rows = [
-            (next(), Outcome::Right),
-            (next(), Outcome::Wrong("no \"x\"".to_owned())),
-            (next(), Outcome::Elsewhere("test `y`".to_owned())),
-            (next(), Outcome::NotMeasured("z is not installed".to_owned())),
+        let case = Case { name: "one-post", what: "`run -n 1`", right: "one is sent", seen: Seen::Test("y") };
+        let outcomes = [
+            Outcome::Right,
+            Outcome::Wrong("no \"x\"".to_owned()),
+            Outcome::Elsewhere("test `y`".to_owned()),
+            Outcome::NotMeasured("trace\nz is not installed".to_owned()),
         ];
-        let page = render(&rows);
-        assert!(page.contains("| right |\n") && page.contains("| **wrong**: no \"x\" |"), "{page}");
-        assert!(page.contains("Right: 1 of 2 that were made here; 1 are seen elsewhere."), "{page}");
+        insta::assert_snapshot!("page", render("a machine", &outcomes.map(|outcome| (&case, outcome))));
     }
 }

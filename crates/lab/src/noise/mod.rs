@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 
+use crate::machine;
 use crate::progress::Progress;
 use answer::{Answer, Quiet, Try, faults};
 use bursts::{Bursts, LengthOptions, Lengths};
@@ -120,7 +121,7 @@ pub fn run(options: Options) -> Result<()> {
             lab.add_quiet(&mut progress)?;
         }
         if write {
-            workspace::write(page::PATH, &page::render(&command(), &rows, &lab.quiet))?;
+            workspace::write(page::PATH, &page::render(&command(), &machine(), &rows, &lab.quiet))?;
         }
     }
     print!("quiet machine, {}\n\n{}", page::said_of(&lab.quiet), page::table(&rows, &lab.quiet));

@@ -9,6 +9,7 @@ use model::Estimate;
 use serde_json::Value;
 use stats::paired_ratio;
 
+use crate::machine;
 use crate::progress::Progress;
 use runs::{Bench, Goodput};
 use xtask::workspace;
@@ -90,7 +91,7 @@ pub fn run(Options { blocks, seed, write_docs }: Options) -> Result<()> {
     let results = measure(&bench, blocks as usize, seed)?;
     print!("{}", page::table(&results));
     if write_docs {
-        workspace::write(page::PATH, &page::render(&results))?;
+        workspace::write(page::PATH, &page::render(&machine(), &results))?;
     }
     Ok(())
 }

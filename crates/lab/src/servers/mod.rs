@@ -12,6 +12,7 @@ use clap::builder::PossibleValuesParser;
 use xtask::packages::{self, Tool};
 use xtask::workspace;
 
+use crate::machine;
 use crate::progress::Progress;
 use loads::Outcome;
 use server::Server;
@@ -73,8 +74,8 @@ pub fn run(options: Options) -> Result<()> {
     let before =
         if options.write_docs && !options.only.is_empty() { workspace::read(page::PATH)? } else { String::new() };
     let page = |rows: &[Row]| match options.only.is_empty() {
-        true => Ok(page::render(rows, &settings)),
-        false => page::again(&before, rows, &settings),
+        true => Ok(page::render(&machine(), rows, &settings)),
+        false => page::again(&before, &machine(), rows, &settings),
     };
     let mut progress = Progress::new(each_s * wanted.len() as f64);
     let mut rows = Vec::new();

@@ -9,6 +9,7 @@ mod runtimes;
 
 use crate::decide::Watched;
 use crate::injections::real::{Maker, Said};
+use crate::machine;
 use crate::progress::Progress;
 use anyhow::{Result, bail, ensure};
 use judge::limiter::names_a_limit;
@@ -123,7 +124,7 @@ pub fn run(Options { only, list, binary, write_docs }: Options) -> Result<()> {
     ensure!(rows.iter().any(|row| row.outcome.is_ok()), "nothing was measured");
     if write_docs {
         rows.extend(others.into_iter().map(|set_up| Row { set_up, outcome: Err("left out".to_owned()) }));
-        workspace::write(page::PATH, &page::render(&rows))?;
+        workspace::write(page::PATH, &page::render(&machine(), &rows))?;
     }
     let wrong: Vec<&str> = rows.iter().filter(|row| row.is_wrong_for_sure()).map(|row| row.set_up.name).collect();
     if wrong.is_empty() { Ok(()) } else { bail!("wrong with high confidence: {}", wrong.join(", ")) }

@@ -1,7 +1,6 @@
 //! `cargo xtask aa`: a server compared with itself, for real: the stretches of one long load are dealt to a baseline and a
 //! variant that are the same.
 
-use std::fmt::Write;
 use std::io::{BufRead, BufReader};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -10,6 +9,7 @@ use stats::{CONFIDENCE, shuffled_blocks};
 
 use crate::calibrate::side;
 use crate::machine;
+use crate::markdown::{Page, Table};
 use crate::sampler::number;
 use crate::sampler::runs::{Bench, RECORD};
 use xtask::workspace;
@@ -83,7 +83,7 @@ pub fn run(Options { comparisons, seed, write_docs }: Options) -> Result<()> {
     let table = table(&rows);
     print!("{table}");
     if write_docs {
-        workspace::write(PAGE, &page(&machine(), &table, comparisons))?;
+        page(&machine(), &table, comparisons).write(PAGE)?;
     }
     match rows.iter().find(|row| !row.is_well()) {
         None => Ok(()),
@@ -140,27 +140,27 @@ fn row(what: &'static str, stretches: &[Stretch], seed: u64, of: impl Fn(&Stretc
     })
 }
 
-fn table(rows: &[Row]) -> String {
-    let mut table =
-        "| quantity | comparisons | flagged | goal | flagged with 3 % made up |\n| --- | --- | --- | --- | --- |\n"
-            .to_owned();
+fn table(rows: &[Row]) -> Table {
+    let mut table = Table::new("quantity | comparisons | flagged | goal | flagged with 3 % made up");
     for Row { what, flagged, found, comparisons } in rows {
         let goal = (FLAGGED_MAX * *comparisons as f64) as usize;
-        let _ = writeln!(table, "| {what} | {comparisons} | {flagged} | at most {goal} | {found} |");
+        table.row(&[what, comparisons, flagged, &format_args!("at most {goal}"), found]);
     }
     table
 }
 
-fn page(machine: &str, table: &str, comparisons: u32) -> String {
-    format!(
-        "# A server compared with itself\n\nMade by `cargo xtask aa --comparisons {comparisons} --write-docs` on {machine}.\n\n\
+fn page(machine: &str, table: &Table, comparisons: u32) -> Page {
+    let text = format!(
+        "\
 One load of {RATE} requests per second on `{SERVER}`, cut into stretches of {STRETCH_TICKS} s. Two neighbours are a block: one is\n\
 the baseline, the other the variant, by chance; {BLOCKS} blocks are a comparison, by the intervals that `plimsoll compare` has\n\
 (`stats::effect`, 95 %). Every difference that is flagged is none; of 20 comparisons one is to be expected. The last column\n\
 multiplies the variant by {CHANGE}: how often so small a change is found in {} s. A load from which others took CPU time is\n\
-prolonged, which makes more comparisons.\n\n{table}",
+prolonged, which makes more comparisons.",
         2 * STRETCH_TICKS * BLOCKS,
-    )
+    );
+    let command = format!("cargo xtask aa --comparisons {comparisons} --write-docs");
+    Page::new("A server compared with itself").made_by(&command, machine).block(text).block(table)
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ mod install;
 pub mod kubernetes;
 pub mod ladder;
 pub mod manners;
+mod markdown;
 pub mod noise;
 pub mod null_server;
 pub mod outputs;

@@ -96,7 +96,7 @@ pub fn run(options: Options) -> Result<()> {
     let now = column("now", &plimsoll, &[PER_CLIENT])?;
     print!("{}", page::table(before.as_ref(), &now));
     if options.write_docs {
-        workspace::write(page::PATH, &page::render(&machine(), before.as_ref(), &now))?;
+        page::render(&machine(), before.as_ref(), &now).write(page::PATH)?;
     }
     let fallen = fallen(&now);
     ensure!(fallen.is_empty(), "the server does not hold: {}", fallen.join(", "));

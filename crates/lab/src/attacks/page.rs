@@ -1,9 +1,8 @@
 //! Attacks and what others got meanwhile: as a table for the terminal and as a page.
 
-use std::fmt::Write;
-
 use super::attack::{ATTACKS, Attack};
 use super::{Column, Outcome, smuggled};
+use crate::markdown::{Page, Table};
 
 pub(super) const PATH: &str = "docs/attacks.md";
 
@@ -20,32 +19,29 @@ const LEGEND: &str = "\
 ";
 
 /// The page.
-pub(super) fn render(machine: &str, before: Option<&Column>, now: &Column) -> String {
-    let mut attacks = "| attack | each connection |\n| --- | --- |\n".to_owned();
-    for Attack { name, does, .. } in &ATTACKS {
-        let _ = writeln!(attacks, "| {name} | {does} |");
-    }
+pub(super) fn render(machine: &str, before: Option<&Column>, now: &Column) -> Page {
+    let mut attacks = Table::new("attack | each connection");
+    ATTACKS.iter().for_each(|Attack { name, does, .. }| attacks.row(&[name, does]));
     let n = smuggled::REQUESTS.len();
-    let _ =
-        writeln!(attacks, "| {} | sends one of {n} requests that two servers may read differently |", smuggled::NAME);
-    let table = table(before, now);
-    format!("# Attacks\n\n{INTRODUCTION}\n{attacks}\n## Results\n\nOn {machine}.\n\n{table}\n{LEGEND}")
+    let smuggled = format_args!("sends one of {n} requests that two servers may read differently");
+    attacks.row(&[&smuggled::NAME, &smuggled]);
+    let results = Page::new("Attacks").block(INTRODUCTION).block(attacks).section("Results");
+    results.block(format_args!("On {machine}.")).block(table(before, now)).block(LEGEND)
 }
 
 /// A row for each attack.
-pub(super) fn table(before: Option<&Column>, now: &Column) -> String {
-    let mut table = "| attack | connections | others before | others now | memory before | memory now |\n".to_owned();
-    table.push_str("| --- | --- | --- | --- | --- | --- |\n");
+pub(super) fn table(before: Option<&Column>, now: &Column) -> Table {
+    let mut table = Table::new("attack | connections | others before | others now | memory before | memory now");
     for (i, is) in now.outcomes.iter().enumerate() {
         let Attack { name, connections, .. } = is.attack;
         let was = before.map(|column| &column.outcomes[i]);
-        let cells = [others(was), others(Some(is)), memory(was), memory(Some(is))];
-        let _ = writeln!(table, "| {name} | {connections} | {} |", cells.join(" | "));
+        let (others, memory) = ([was, Some(is)].map(others), [was, Some(is)].map(memory));
+        table.row(&[&name, &connections, &others[0], &others[1], &memory[0], &memory[1]]);
     }
     let refused = |column: Option<&Column>| {
         column.map_or_else(String::new, |column| format!("{} of {} refused", column.refused, smuggled::REQUESTS.len()))
     };
-    let _ = writeln!(table, "| {} | | {} | {} | | |", smuggled::NAME, refused(before), refused(Some(now)));
+    table.line(&format!("| {} | | {} | {} | | |", smuggled::NAME, refused(before), refused(Some(now))));
     table
 }
 

@@ -4,8 +4,8 @@ use super::blocks::{Blocks, Uneven};
 use super::environment::{Environment, Machine};
 use super::section::{Section, percent};
 use super::sequential::{Sequential, THREE, TWELVE};
+use crate::markdown::{Page, Table};
 use stats::{CONFIDENCE, Looks, effect};
-use std::fmt::Write;
 
 /// Noise from trial to trial.
 const NOISE: f64 = 0.02;
@@ -64,7 +64,8 @@ fn share(runs: u64, is: impl Fn(u64) -> bool) -> f64 {
 
 /// False positives by environment and design.
 pub(super) fn designs(runs: u64) -> Section {
-    let mut section = Section { text: TITLE.to_owned(), ..Section::default() };
+    let mut section = Section::default();
+    let mut table = Table::new(COLUMNS);
     for environment in Environment::ALL {
         let words = environment.words();
         let (mut made, mut flagged) = (0, 0_u32);
@@ -87,16 +88,18 @@ pub(super) fn designs(runs: u64) -> Section {
         }
         let sequential =
             [THREE, TWELVE].map(|design| share(runs, |seed| one_after_the_other(environment, design, seed)));
-        let cells: Vec<String> =
-            shares.iter().map(|(_, share)| percent(*share)).chain(sequential.map(percent)).collect();
-        let _ = writeln!(section.text, "| {words} | {} | {:.0} |", cells.join(" | "), made as f64 / runs as f64);
+        let cells = shares.into_iter().map(|(_, share)| share).chain(sequential).map(percent);
+        let made = format!("{:.0}", made as f64 / runs as f64);
+        table.texts(std::iter::once(words.to_owned()).chain(cells).chain([made]));
     }
+    section.page = Page::default().section("Something compared with itself").block(ITSELF).block(table);
     section
 }
 
-const TITLE: &str = "
-## Something compared with itself
+const COLUMNS: &str = "machine | 12 blocks | 24 blocks | until precise | 3 variants, until precise | \
+                       3 + 3 one after the other | 12 + 12 | blocks";
 
+const ITSELF: &str = "\
 False positives at nominal 5 %; goal of the blocks: 3 to 7 %. Trials have 2 % of noise, and
 
 - *drift*: a level that moves by an autoregression (0.95 from trial to trial, standard deviation 5 %);
@@ -108,17 +111,15 @@ False positives at nominal 5 %; goal of the blocks: 3 to 7 %. Trials have 2 % of
 %); *blocks*: how many that took on average. *3 variants*: any of them flagged, goal at most 7 %, as they share the 5
 % and the baseline. *One after the other*: all trials of the baseline, then all of the variant, and Student's t test,
 as most published comparisons do.
-
-| machine | 12 blocks | 24 blocks | until precise | 3 variants, until precise | 3 + 3 one after the other | 12 + 12 | blocks |
-| --- | --- | --- | --- | --- | --- | --- | --- |
 ";
 
 /// False positives where disturbed time hits one of both more often.
 pub(super) fn uneven(runs: u64) -> Section {
-    let mut section = Section { text: UNEVEN.to_owned(), ..Section::default() };
+    let mut section = Section::default();
+    let mut table = Table::new("more disturbed | blocks | taken as they are | made again | made for each that counts");
     for (whose, chances) in [("variant", (0.1, 0.4)), ("baseline", (0.4, 0.1)), ("both alike", (0.4, 0.4))] {
         for count in [12, 48] {
-            let mut cells = Vec::new();
+            let mut cells = vec![whose.to_owned(), count.to_string()];
             for repeats in [false, true] {
                 let (mut lower, mut higher, mut made) = (0_u32, 0_u32, 0);
                 for seed in 0..runs {
@@ -136,20 +137,17 @@ pub(super) fn uneven(runs: u64) -> Section {
                     section.expect(&format!("A/A, {whose} disturbed, {count} blocks"), lower + higher, FLAGGED, runs);
                 }
             }
-            let _ = writeln!(section.text, "| {whose} | {count} | {} |", cells.join(" | "));
+            table.texts(cells);
         }
     }
+    let page = Page::default().section("Disturbed time that hits one of both more often");
+    section.page = page.block(UNEVEN).block(table);
     section
 }
 
-const UNEVEN: &str = "
-## Disturbed time that hits one of both more often
-
+const UNEVEN: &str = "\
 One trial in ten of the one and four in ten of the other have a disturbance of up to 60 % of their window, a tenth of
 which is still in what is measured in the undisturbed rest. A block whose trials were not disturbed alike is made
 again, whole, at most three times (`stats::should_repeat_block`, which knows nothing of what was measured). Flagged as
 lower + as higher, at nominal 5 %; goal: 3 to 7 % together.
-
-| more disturbed | blocks | taken as they are | made again | made for each that counts |
-| --- | --- | --- | --- | --- |
 ";

@@ -4,8 +4,8 @@ use super::aa::{FLAGGED, side};
 use super::environment::{Environment, Machine};
 use super::random::Random;
 use super::section::{Section, percent, quantile};
+use crate::markdown::{Page, Table};
 use stats::{CONFIDENCE, effect, geometric_mean};
-use std::fmt::Write;
 
 /// Noise of the whole machine from trial to trial, which two variants at the same time have in common.
 const COMMON: f64 = 0.02;
@@ -61,7 +61,8 @@ fn half_width(pairs: &[(f64, f64)]) -> f64 {
 
 /// Widths and false positives by environment and design.
 pub(super) fn section(runs: u64) -> Section {
-    let mut section = Section { text: TITLE.to_owned(), ..Section::default() };
+    let mut section = Section::default();
+    let mut table = Table::new(COLUMNS);
     for environment in Environment::ALL {
         let words = environment.words();
         let widths = |design| -> Vec<f64> {
@@ -81,31 +82,24 @@ pub(super) fn section(runs: u64) -> Section {
         }
         let unswapped = flagged(Design::Unswapped, SLOWER, BLOCKS);
         section.expect(&format!("duet, {words}, slower set, not swapped"), unswapped, UNSWAPPED_FLAGGED, runs);
-        let cells = [alike[0], alike[1], swapped, unswapped].map(percent).join(" | ");
-        let [in_turn, duet] = [&mut in_turn, &mut duet].map(|widths| quantile(widths, 0.5));
-        let _ = writeln!(
-            section.text,
-            "| {words} | ± {} | ± {} | {} | {cells} |",
-            percent(in_turn),
-            percent(duet),
-            percent(narrower)
-        );
+        let widths = [&mut in_turn, &mut duet].map(|widths| format!("± {}", percent(quantile(widths, 0.5))));
+        let shares = [narrower, alike[0], alike[1], swapped, unswapped].map(percent);
+        table.texts(std::iter::once(words.to_owned()).chain(widths).chain(shares));
     }
+    section.page = Page::default().section("Two variants at the same time").block(TEXT).block(table);
     section
 }
 
-const TITLE: &str = "
-## Two variants at the same time
+const COLUMNS: &str = "machine | interval, in turn | interval, duet | narrower | 12 blocks | 24 blocks | slower set | \
+                       slower set, not swapped";
 
+const TEXT: &str = "\
 Duets (`plimsoll compare --duet`) of two variants that do not differ. The noise of the machines above, of 2 %, is
 common to what runs at the same time; each trial has 0.5 % of its own. A block has two times: in turn the baseline in
 the one and the variant in the other, in a duet both in both, on two sets of CPUs that are swapped in between.
 *Interval*: half of its width after 12 blocks, median; *narrower*: runs in which that of the duet is, goal at least
 95 %. Flagged at nominal 5 %; goal 3 to 7 %, also where one set of CPUs takes 10 % more. *Not swapped*: the same with
 the baseline always on the first set, which is flagged as an effect that is none.
-
-| machine | interval, in turn | interval, duet | narrower | 12 blocks | 24 blocks | slower set | slower set, not swapped |
-| --- | --- | --- | --- | --- | --- | --- | --- |
 ";
 
 #[cfg(test)]

@@ -18,7 +18,6 @@ use crate::progress::Progress;
 pub(crate) use aa::side;
 use anyhow::{Result, bail};
 use section::Section;
-use xtask::workspace;
 
 /// A part of the page: its name, how long 1,000 runs of it take (s, debug build), and what makes it.
 type Part = (&'static str, f64, fn(u64) -> Section);
@@ -54,11 +53,11 @@ pub fn run(options: Options) -> Result<()> {
         sections.push(make(runs));
         progress.did(seconds);
     }
-    let text = page::render(runs, &sections);
+    let page = page::render(runs, &sections);
     if options.write_docs {
-        workspace::write(page::PATH, &text)?;
+        page.write(page::PATH)?;
     }
-    print!("{text}");
+    print!("{page}");
     match page::missed(&sections) {
         missed if missed.is_empty() => Ok(()),
         missed => bail!("goals missed:\n  {}", missed.join("\n  ")),
@@ -77,8 +76,8 @@ mod tests {
             made.into_iter().map(|section| section.join().expect("it is made")).collect()
         });
         assert_eq!(page::missed(&sections), [""; 0]);
-        let text = page::render(60, &sections);
-        assert!(sections.iter().all(|section| text.contains(&section.text)));
+        let text = page::render(60, &sections).to_string();
+        assert!(sections.iter().all(|section| text.contains(&section.page.to_string())));
         assert!(text.lines().all(|line| line.len() <= 120 || line.starts_with('|')), "{text}");
     }
 }

@@ -1,6 +1,7 @@
 //! `docs/calibration.md`.
 
 use super::section::Section;
+use crate::markdown::Page;
 
 pub(super) const PATH: &str = "docs/calibration.md";
 
@@ -10,16 +11,12 @@ missed is named, and makes the program fail.
 ";
 
 /// The page.
-pub(super) fn render(runs: u64, sections: &[Section]) -> String {
-    let parts: String = sections.iter().map(|section| section.text.as_str()).collect();
-    let missed = match missed(sections) {
-        missed if missed.is_empty() => "All goals are met.\n".to_owned(),
-        missed => format!("Goals missed:\n\n- {}\n", missed.join("\n- ")),
-    };
-    format!(
-        "# Calibration\n\nMade by `cargo xtask calibrate --runs {runs}`: {runs} runs behind each figure. {missed}\n\
-         {INTRODUCTION}{parts}"
-    )
+pub(super) fn render(runs: u64, sections: &[Section]) -> Page {
+    let missed = missed(sections);
+    let outcome = if missed.is_empty() { "All goals are met." } else { "Goals missed:" };
+    let made = format!("Made by `cargo xtask calibrate --runs {runs}`: {runs} runs behind each figure. {outcome}");
+    let page = Page::new("Calibration").block(made).list(missed).block(INTRODUCTION);
+    sections.iter().fold(page, |page, section| page.part(&section.page))
 }
 
 /// Goals that were missed.
@@ -33,7 +30,7 @@ mod tests {
 
     #[test]
     fn goals_that_are_missed_stand_before_the_parts() {
-        let part = || Section { text: "\n## Queues\n\nA text.\n".to_owned(), missed: Vec::new() };
+        let part = || Section { page: Page::default().section("Queues").block("A text."), missed: Vec::new() };
         insta::assert_snapshot!("met", render(60, &[part()]));
         let missed = vec!["bracket: 90.0 %".to_owned(), "power: 70.0 %".to_owned()];
         insta::assert_snapshot!("missed", render(60, &[part(), Section { missed, ..part() }]));

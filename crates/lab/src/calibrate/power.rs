@@ -4,9 +4,9 @@ use super::blocks::Blocks;
 use super::environment::{Environment, Machine};
 use super::section::{Section, percent, quantile};
 use super::sequential::THREE;
+use crate::markdown::{Page, Table};
 use model::{Call, Direction};
 use stats::{Looks, call, effect, precision};
-use std::fmt::Write;
 
 /// Blocks from which the number is asked for.
 const PILOT: usize = 6;
@@ -51,7 +51,8 @@ fn compared(environment: Environment, noise: f64, wanted_half_width: f64, ratio:
 /// Calls of a change of 2 %, and of none, by a quarter of the runs, as these take hundreds of looks each.
 pub(super) fn section(runs: u64) -> Section {
     let runs = (runs / 4).max(RUNS_MIN);
-    let mut section = Section { text: TITLE.to_owned(), ..Section::default() };
+    let mut section = Section::default();
+    let mut table = Table::new(COLUMNS);
     let machines = [
         (Environment::Quiet, 0.005),
         (Environment::Quiet, 0.01),
@@ -76,53 +77,38 @@ pub(super) fn section(runs: u64) -> Section {
                 section.expect(&format!("power, {machine}"), called, CALLED_MIN..=1.0, runs);
             }
             section.expect(&format!("power, {machine}, no change"), wrongly, 0.0..=0.05, runs);
-            let _ = writeln!(
-                section.text,
-                "| {machine} | {} | {:.0} | {:.0} | {} | {} | {} |",
-                percent(wanted),
-                quantile(&mut asked, 0.5),
-                quantile(&mut made, 0.5),
-                percent(called),
-                percent(wrongly),
-                percent(same)
-            );
+            let [asked, made] = [&mut asked, &mut made].map(|blocks| format!("{:.0}", quantile(blocks, 0.5)));
+            let [called, wrongly, same] = [called, wrongly, same].map(percent);
+            table.texts([machine, percent(wanted), asked, made, called, wrongly, same]);
         }
     }
-    section.text.push_str(PUBLISHED);
+    let mut published = Table::new("machine, noise | 2 % slower: flagged as slower | as faster | no change: flagged");
     for (environment, noise) in machines {
         let flagged = |ratio: f64, side: fn(i32) -> bool| {
             let of = |seed| THREE.compare(&mut Machine::new(environment, noise, 2 * THREE.trials, seed), ratio);
             (0..runs).filter(|seed| side(of(*seed))).count() as f64 / runs as f64
         };
-        let _ = writeln!(
-            section.text,
-            "| {}, {} | {} | {} | {} |",
-            environment.words(),
-            percent(noise),
-            percent(flagged(SLOWER, |side| side > 0)),
-            percent(flagged(SLOWER, |side| side < 0)),
-            percent(flagged(1.0, |side| side != 0))
-        );
+        let shares =
+            [flagged(SLOWER, |side| side > 0), flagged(SLOWER, |side| side < 0), flagged(1.0, |side| side != 0)];
+        let machine = format!("{}, {}", environment.words(), percent(noise));
+        published.texts(std::iter::once(machine).chain(shares.map(percent)));
     }
+    let page = Page::default().section("A true change of 2 %").block(TEXT).block(table);
+    section.page = page.block(PUBLISHED).block(published);
     section
 }
 
-const TITLE: &str = "
-## A true change of 2 %
+const COLUMNS: &str =
+    "machine, noise | precise to | blocks asked for (median) | made (median) | called *worse* | wrong | same";
 
+const TEXT: &str = "\
 A variant whose server takes 2 % more CPU time for a request, margin 0.5 %. After a pilot of 6 blocks the precision
 that is wanted gives the number of blocks; the comparison ends by its rules, at latest with that number. *Precise to*:
 wanted half width, 1 %, or 0.3 % as follows from the margin. Goal of the latter: called *worse* in at least 80 % of
 the runs. *Wrong*: variants that do not differ called *worse* or *better*, goal at most 5 %; *same*: called so. By a
 quarter of the runs.
-
-| machine, noise | precise to | blocks asked for (median) | made (median) | called *worse* | wrong | same |
-| --- | --- | --- | --- | --- | --- | --- |
 ";
 
-const PUBLISHED: &str = "
+const PUBLISHED: &str = "\
 The same by the usual design: three trials of the baseline, then three of the variant, and Student's t test at 5 %.
-
-| machine, noise | 2 % slower: flagged as slower | as faster | no change: flagged |
-| --- | --- | --- | --- |
 ";

@@ -3,9 +3,9 @@
 use super::capacity::{Bracketed, brackets};
 use super::random::Random;
 use super::section::{Section, percent};
+use crate::markdown::{Page, Table};
 use model::{MergedHistogram, NS_PER_S};
 use stats::{CapacityOutcome, runs_away};
-use std::fmt::Write;
 
 /// Warm-up before each trial, and rest after it; s.
 const WARMUP_S: f64 = 1.0;
@@ -113,7 +113,8 @@ fn p99_s(requests: u64, seed: u64) -> f64 {
 
 /// Formulas, and brackets of queues.
 pub(super) fn section(runs: u64) -> Section {
-    let mut section = Section { text: TITLE.to_owned(), ..Section::default() };
+    let mut section = Section::default();
+    let mut times = Table::new("requests | p99 | by the formula | off");
     let truth_s = 100.0_f64.ln() / (SERVED_PER_S / 2.0);
     for (seed, requests) in [(1, 100_000), (2, 400_000), (3, 1_600_000)] {
         let p99_s = p99_s(requests, seed);
@@ -121,15 +122,10 @@ pub(super) fn section(runs: u64) -> Section {
         if off.abs() > P99_OFF_MAX {
             section.missed.push(format!("M/M/1, {requests} requests: p99 is off by {}", percent(off)));
         }
-        let _ = writeln!(
-            section.text,
-            "| {requests} | {:.3} ms | {:.3} ms | {:+.1} % |",
-            1e3 * p99_s,
-            1e3 * truth_s,
-            100.0 * off
-        );
+        let [p99, truth] = [p99_s, truth_s].map(|s| format!("{:.3} ms", 1e3 * s));
+        times.row(&[&requests, &p99, &truth, &format_args!("{:+.1} %", 100.0 * off)]);
     }
-    section.text.push_str(BRACKETS);
+    let mut capacities = Table::new(CAPACITIES);
     let queues = [
         ("M/M/1, 0.5 ms on average", 1, Service::Exponential(1.0 / SERVED_PER_S), SERVED_PER_S),
         ("5 workers, 5 ms each", WORKERS, Service::Constant(WORKS_S), WORKERS as f64 / WORKS_S),
@@ -140,33 +136,25 @@ pub(super) fn section(runs: u64) -> Section {
             move |load_per_s, duration_ns| queue.trial(load_per_s, duration_ns)
         });
         section.expect(&format!("bracket, {words}"), holding, 0.95..=1.0, runs);
-        let _ = writeln!(
-            section.text,
-            "| {words} | {capacity_per_s:.0}/s | {} | {} | {} | {spent_s:.0} s |",
-            percent(holding),
-            percent(error_p95),
-            percent(width)
-        );
+        let [holding, error, width] = [holding, error_p95, width].map(percent);
+        let (capacity, spent) = (format!("{capacity_per_s:.0}/s"), format!("{spent_s:.0} s"));
+        capacities.row(&[&words, &capacity, &holding, &error, &width, &spent]);
     }
+    section.page = Page::default().section("Queues").block(TIMES).block(times).block(BRACKETS).block(capacities);
     section
 }
 
-const TITLE: &str = "
-## Queues
-
+const TIMES: &str = "\
 Response times of M/M/1 (Poisson arrivals, exponential service, one server) at half of its rate, in virtual time,
 through the histogram of plimsoll: their 99th percentile is ln(100) / (service rate - arrival rate). Goal: within 5 %.
-
-| requests | p99 | by the formula | off |
-| --- | --- | --- | --- |
 ";
 
-const BRACKETS: &str = "
+const CAPACITIES: &str =
+    "queue | capacity | bracket holds it | error (95 % below) | width of the bracket | machine time";
+
+const BRACKETS: &str = "\
 Capacity of queues by the search, with the backlog of each trial as it comes of every single request. Goal: the
 bracket holds the truth in at least 95 % of the runs.
-
-| queue | capacity | bracket holds it | error (95 % below) | width of the bracket | machine time |
-| --- | --- | --- | --- | --- | --- |
 ";
 
 #[cfg(test)]

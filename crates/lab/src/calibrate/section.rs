@@ -1,5 +1,7 @@
 //! Part of the page: what it says, and the goals it misses.
 
+use crate::markdown::Page;
+
 /// Runs from which on a goal is held to its very figure; fewer may miss it by what chance explains.
 const EXACT_RUNS: u64 = 1000;
 /// Standard errors that fewer runs may be off.
@@ -8,8 +10,8 @@ const ERRORS_MAX: f64 = 2.6;
 /// Part of the page.
 #[derive(Debug, Default)]
 pub(super) struct Section {
-    /// Heading, text and tables, in Markdown.
-    pub(super) text: String,
+    /// Heading, text and tables.
+    pub(super) page: Page,
     /// Goals that were missed, each in a line.
     pub(super) missed: Vec<String>,
 }

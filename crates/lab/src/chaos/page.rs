@@ -5,8 +5,8 @@ use super::ending::Ending;
 use super::endings::{ENDINGS, OF_AGENTS};
 use super::judge::{HANDLING, Kept};
 use super::rows::Row;
+use crate::markdown::{self, Table, line};
 use std::collections::BTreeSet;
-use std::fmt::Write;
 use std::time::Duration;
 
 pub(super) const PATH: &str = "docs/chaos.md";
@@ -47,59 +47,47 @@ the end of plimsoll where that goes on, as without its server, or had ended befo
 agent that was lost.
 ";
 
-const HEAD: [&str; 13] = [
-    "ending",
-    "of",
-    "tries",
-    "ended before",
-    "nothing yet",
-    "whole",
-    "printed",
-    "recovered",
-    "lost",
-    "longest loss",
-    "left",
-    "said",
-    "wrong",
-];
+const COLUMNS: &str = "ending | of | tries | ended before | nothing yet | whole | printed | recovered | lost | \
+                       longest loss | left | said | wrong";
 
-/// The last cell of a row of agents.
-const ALL_ENDED: &str = "all ended";
+/// The last column of a table of agents.
+const ALL_ENDED: &str = " | all ended";
 
-/// How the last of them is made, in its row.
-const SERVERS_MADE: &str =
-    "| servers | SIGKILL for plimsoll, its supervisor, a server or a worker of it, of nine servers |\n";
+/// How the last of them is made.
+const SERVERS_MADE: &str = "SIGKILL for plimsoll, its supervisor, a server or a worker of it, of nine servers";
 
 /// How each is made.
-fn endings(all: &[Ending]) -> String {
-    let row = |Ending { name, made, .. }: &Ending| format!("| {name} | {made} |\n");
-    "| ending | made by |\n| --- | --- |\n".to_owned() + &all.iter().map(row).collect::<String>()
+fn endings(all: &[Ending]) -> Table {
+    let mut table = Table::new("ending | made by");
+    all.iter().for_each(|Ending { name, made, .. }| table.row(&[name, made]));
+    table
 }
 
 /// What came of them.
 pub(super) fn table(rows: &[Row]) -> String {
-    let (agents, own) =
-        rows.iter().filter(|row| row.tries > 0).partition::<Vec<&Row>, _>(|row| is_of_agents(row.ending));
-    let lines = |rows: Vec<&Row>| rows.into_iter().map(line).collect::<Vec<_>>();
-    let tables = [(own, &[][..]), (agents, &[ALL_ENDED])].map(|(rows, more)| (lines(rows), more));
-    tables.iter().filter(|(lines, _)| !lines.is_empty()).map(|(lines, more)| of_rows(lines, more)).collect()
+    tables(&lines_of_rows(rows)).into_iter().flatten().map(|table| table.to_string()).collect()
 }
 
-/// A table with these cells beyond those of all tables.
-fn of_rows(rows: &[String], more: &[&str]) -> String {
-    let head = [&HEAD[..], more].concat();
-    let head = format!("| {} |\n|{}\n", head.join(" | "), " --- |".repeat(head.len()));
-    rows.iter().fold(head, |table, row| table + row + "\n")
+/// The table of the lines of all endings but those of agents, and the table of those; none where it has no line.
+fn tables(lines: &Lines) -> [Option<Table>; 2] {
+    [false, true].map(|agents| {
+        let mut lines = lines.iter().filter(|(ending, _)| is_of_agents(ending) == agents).peekable();
+        lines.peek()?;
+        let mut table = Table::new(&(COLUMNS.to_owned() + if agents { ALL_ENDED } else { "" }));
+        lines.for_each(|(_, line)| table.line(line));
+        Some(table)
+    })
 }
 
-fn line(row: &Row) -> String {
-    let more = if is_of_agents(row.ending) { format!(" {} |", seconds(row.all_ended_most)) } else { String::new() };
-    format!("| {} |{more}", cells(row).join(" | "))
+/// A line for each row with a try.
+fn lines_of_rows(rows: &[Row]) -> Lines {
+    let tried = rows.iter().filter(|row| row.tries > 0);
+    tried.map(|row| (row.ending.to_owned(), line(cells(row)))).collect()
 }
 
-fn cells(row: &Row) -> [String; HEAD.len()] {
+fn cells(row: &Row) -> Vec<String> {
     let kept = |kept| shown(row.kept(kept));
-    [
+    let mut cells = vec![
         row.ending.to_owned(),
         row.verb.to_owned(),
         row.tries.to_string(),
@@ -113,7 +101,9 @@ fn cells(row: &Row) -> [String; HEAD.len()] {
         row.left.to_string(),
         shown(row.said),
         if row.wrong == 0 { "0".into() } else { format!("**{}**", row.wrong) },
-    ]
+    ];
+    cells.extend(is_of_agents(row.ending).then(|| seconds(row.all_ended_most)));
+    cells
 }
 
 fn seconds(time: Option<Duration>) -> String {
@@ -155,9 +145,8 @@ impl Page {
     pub(super) fn new(command: &str, machine: &str, rows: &[Row]) -> Self {
         let endings: BTreeSet<&str> = rows.iter().map(|row| row.ending).collect();
         let made = endings.into_iter().map(|ending| (ending.to_owned(), format!("`{command}` on {machine}")));
-        let tried = rows.iter().filter(|row| row.tries > 0).map(|row| (row.ending.to_owned(), line(row)));
         let (skipped, said) = (by_ending(skipped(rows)), by_ending(lines(rows)));
-        Self::default().with(Self { made: made.collect(), table: tried.collect(), skipped, said })
+        Self::default().with(Self { made: made.collect(), table: lines_of_rows(rows), skipped, said })
     }
 
     /// Reads a page that was rendered.
@@ -176,8 +165,9 @@ impl Page {
                 _ => {}
             }
             let cells: Vec<&str> = line.trim_start_matches("| ").split(" | ").collect();
-            let is_row = [HEAD.len(), HEAD.len() + 1].contains(&cells.len());
-            if is_row && ![HEAD[0], "---"].contains(&cells[0]) {
+            let columns = COLUMNS.split(" | ").count();
+            let is_row = [columns, columns + 1].contains(&cells.len());
+            if is_row && !["ending", "---"].contains(&cells[0]) {
                 page.table.push((cells[0].to_owned(), line.to_owned()));
             }
         }
@@ -211,27 +201,20 @@ impl Page {
     /// The text of the page.
     pub(super) fn render(&self) -> String {
         let legend = LEGEND.replace("LATE", &format!("{:.1} s", HANDLING.as_secs_f64()));
-        let of_agents = |(ending, _): &&(String, String)| is_of_agents(ending);
-        let (agents, own): (Lines, Lines) = self.table.iter().cloned().partition(|line| of_agents(&line));
-        let mut page = format!(
-            "# Endings\n\n{INTRODUCTION}\n{}{SERVERS_MADE}\n## Results\n\n{legend}\n{}",
-            endings(&ENDINGS),
-            of_rows(&lines_of(&own), &[])
-        );
+        let mut made = endings(&ENDINGS);
+        made.row(&[&SERVERS, &SERVERS_MADE]);
+        let [own, agents] = tables(&self.table);
+        let mut page = markdown::Page::new("Endings").block(INTRODUCTION).block(made);
+        page = page.section("Results").block(legend).block(own.unwrap_or_else(|| Table::new(COLUMNS)));
         let within = |ending: &Ending| ending.ends_within.unwrap_or_default();
         let [soon, silence] =
             [&OF_AGENTS[0], &OF_AGENTS[OF_AGENTS.len() - 1]].map(|ending| format!("{:?}", within(ending)));
         let text = AGENTS.replace("SOON", &soon).replace("SILENCE", &silence);
-        let _ = write!(page, "\n## Agents\n\n{text}\n{}", endings(&OF_AGENTS));
-        if !agents.is_empty() {
-            let _ = write!(page, "\n{}", of_rows(&lines_of(&agents), &[ALL_ENDED]));
-        }
-        for (title, lines) in [(MADE, self.made()), (SKIPPED, lines_of(&self.skipped)), (SAID, lines_of(&self.said))] {
-            if !lines.is_empty() {
-                let _ = write!(page, "\n{title}\n\n{}\n", lines.join("\n"));
-            }
-        }
-        page
+        page = page.section("Agents").block(text).block(endings(&OF_AGENTS));
+        page = agents.into_iter().fold(page, markdown::Page::block);
+        let lists = [(MADE, self.made()), (SKIPPED, lines_of(&self.skipped)), (SAID, lines_of(&self.said))];
+        let lists = lists.into_iter().filter(|(_, lines)| !lines.is_empty());
+        lists.fold(page, |page, (title, lines)| page.block(title).block(lines.join("\n"))).to_string()
     }
 
     /// Each command with the endings that it made.
@@ -291,11 +274,7 @@ mod tests {
 
     #[test]
     fn the_table_has_what_was_tried_and_the_page_what_was_not() {
-        let table = table(&rows());
-        let cells: Vec<&str> = table.lines().last().expect("a row").split('|').map(str::trim).collect();
-        assert_eq!(cells[1..14], ["power-cut", "run", "40", "3", "", "12", "", "28", "", "1.04 s", "0", "2", "0"]);
-        assert!(table.lines().all(|line| line.matches('|').count() == HEAD.len() + 1), "{table}");
-        assert!(!table.contains("failing-disk"));
+        assert!(!table(&rows()).contains("failing-disk"));
         let page = Page::new("cargo xtask chaos --seed 7", "2 cores", &rows()).render();
         assert!(page.contains("- `cargo xtask chaos --seed 7` on 2 cores: power-cut, failing-disk\n"), "{page}");
         assert!(page.contains("- failing-disk, run (20 skipped): a loop device needs root"), "{page}");
@@ -341,7 +320,8 @@ mod tests {
             Row { tries: 3, ..Row::new("failing-disk", "run") },
         ];
         let page = Page::read(&old.render()).with(Page::new("new", "4 cores", &new)).render();
-        let rows: Vec<&str> = page.lines().filter(|line| line.split('|').count() == HEAD.len() + 2).skip(2).collect();
+        let is_row = |line: &&str| line.split(" | ").count() == COLUMNS.split(" | ").count();
+        let rows: Vec<&str> = page.lines().filter(is_row).skip(2).collect();
         let begins = [
             "| power-cut | run | 41 |",
             "| power-cut | sweep | 2 |",

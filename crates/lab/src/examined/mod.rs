@@ -97,10 +97,10 @@ pub fn run(Options { only, binary, show, write_docs }: Options) -> Result<()> {
         rows.push((case, see(&program, case, show)));
         progress.did(forecast_s(case));
     }
-    print!("{}", page::table(&rows));
+    println!("{}\n{}", page::table(&rows), page::sums(&rows));
     ensure!(rows.iter().any(|(_, outcome)| !matches!(outcome, Outcome::NotMeasured(_))), "nothing could be seen");
     if write_docs {
-        workspace::write(page::PATH, &page::render(&machine(), &rows))?;
+        page::render(&machine(), &rows).write(page::PATH)?;
     }
     let wrong: Vec<&str> =
         rows.iter().filter(|(_, outcome)| matches!(outcome, Outcome::Wrong(_))).map(|(case, _)| case.name).collect();

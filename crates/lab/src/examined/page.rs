@@ -1,6 +1,7 @@
 //! The table of the cases, for the terminal and for a page.
 
 use super::{Case, Outcome};
+use crate::markdown::{Page, Table};
 
 pub(super) const PATH: &str = "docs/examined.md";
 
@@ -10,37 +11,34 @@ by a script, a set-up of the zoo or a test, and held against its right answer: w
 must not be.
 ";
 
-const HEAD: &str = "\
-| case | what | right answer | this build |
-| --- | --- | --- | --- |
-";
-
-/// One line for each case, and the sums.
-pub(super) fn table(rows: &[(&Case, Outcome)]) -> String {
-    let line = |(case, outcome): &(&Case, Outcome)| {
+/// One line for each case.
+pub(super) fn table(rows: &[(&Case, Outcome)]) -> Table {
+    let mut table = Table::new("case | what | right answer | this build");
+    for (case, outcome) in rows {
         let answer = match outcome {
             Outcome::Right => "right".to_owned(),
             Outcome::Wrong(why) => format!("**wrong**: {why}"),
             Outcome::Elsewhere(place) => place.clone(),
             Outcome::NotMeasured(why) => format!("not measured: {}", why.lines().next_back().unwrap_or_default()),
         };
-        format!("| {} | {} | {} | {answer} |", case.name, case.what, case.right)
-    };
-    let lines: Vec<String> = rows.iter().map(line).collect();
+        table.row(&[&case.name, &case.what, &case.right, &answer]);
+    }
+    table
+}
+
+/// How many are right.
+pub(super) fn sums(rows: &[(&Case, Outcome)]) -> String {
     let of = |is_it: fn(&Outcome) -> bool| rows.iter().filter(|(_, outcome)| is_it(outcome)).count();
     let (right, wrong) =
         (of(|outcome| matches!(outcome, Outcome::Right)), of(|outcome| matches!(outcome, Outcome::Wrong(_))));
     let elsewhere = of(|outcome| matches!(outcome, Outcome::Elsewhere(_)));
-    let sums = format!("Right: {right} of {} that were made here; {elsewhere} are seen elsewhere.", right + wrong);
-    format!("{HEAD}{}\n\n{sums}\n", lines.join("\n"))
+    format!("Right: {right} of {} that were made here; {elsewhere} are seen elsewhere.", right + wrong)
 }
 
 /// `docs/examined.md`.
-pub(super) fn render(machine: &str, rows: &[(&Case, Outcome)]) -> String {
-    format!(
-        "# Questions that were answered wrongly\n\nMade by `cargo xtask examined --write-docs` on {machine}.\n\n{INTRODUCTION}\n{}",
-        table(rows)
-    )
+pub(super) fn render(machine: &str, rows: &[(&Case, Outcome)]) -> Page {
+    let page = Page::new("Questions that were answered wrongly").made_by("cargo xtask examined --write-docs", machine);
+    page.block(INTRODUCTION).block(table(rows)).block(sums(rows))
 }
 
 #[cfg(test)]

@@ -9,8 +9,8 @@ use model::FindingState;
 use super::quiet::{Disturbance, Quiet};
 use super::real::{Maker, Said};
 use crate::machine;
+use crate::markdown::{Page, Table};
 use crate::progress::Progress;
-use xtask::workspace;
 
 /// How long a run takes, about.
 const RUN_S: f64 = 9.0;
@@ -134,7 +134,7 @@ pub fn run(Options { repeat: times, write_docs }: Options) -> Result<()> {
             progress.did(RUN_S);
         }
         if write_docs {
-            workspace::write(PATH, &page(&machine(), &by_load, times))?;
+            page(&machine(), &by_load, times).write(PATH)?;
         }
     }
     print!("{}", table(&by_load));
@@ -162,22 +162,20 @@ fn add(tally: &mut Tally, maker: &Maker, script: &str) -> Result<()> {
 }
 
 /// `docs/clean-runs.md`.
-fn page(machine: &str, by_load: &BTreeMap<&str, Tally>, times: u32) -> String {
+fn page(machine: &str, by_load: &BTreeMap<&str, Tally>, times: u32) -> Page {
     let command = format!("cargo xtask clean-runs --repeat {times} --write-docs");
-    format!("# Clean runs\n\nMade by `{command}` on {machine}.\n\n{METHOD}\n{}", table(by_load))
+    Page::new("Clean runs").made_by(&command, machine).block(METHOD).block(table(by_load))
 }
 
 /// A row for each load, and one for all.
-fn table(by_load: &BTreeMap<&str, Tally>) -> String {
-    let mut table =
-        "| load | runs | INVALID | false alarms | explained |\n| --- | --- | --- | --- | --- |\n".to_owned();
+fn table(by_load: &BTreeMap<&str, Tally>) -> Table {
+    let mut table = Table::new("load | runs | INVALID | false alarms | explained");
     let list = |counts: &BTreeMap<String, u64>| {
         counts.iter().map(|(rule, n)| format!("{rule} {n}")).collect::<Vec<_>>().join(", ")
     };
     let all: Tally = by_load.values().sum();
     for (name, tally) in by_load.iter().map(|(name, tally)| (*name, tally)).chain([("all", &all)]) {
-        let (alarms, explained) = (list(&tally.alarms), list(&tally.explained));
-        table += &format!("| {name} | {} | {} | {alarms} | {explained} |\n", tally.runs, tally.invalid);
+        table.row(&[&name, &tally.runs, &tally.invalid, &list(&tally.alarms), &list(&tally.explained)]);
     }
     table
 }

@@ -125,7 +125,7 @@ pub fn run(Options { repeat: faults, clean, only, made_up: made_up_only, write_d
     let before = if write && !only.is_empty() { workspace::read(page::PATH)? } else { String::new() };
     let keep = |made: &[Row]| match (write, only.is_empty()) {
         (false, _) => Ok(()),
-        (true, true) => workspace::write(page::PATH, &page::render(&machine(), made, &made_up)),
+        (true, true) => page::render(&machine(), made, &made_up).write(page::PATH),
         (true, false) => workspace::write(page::PATH, &page::again(&before, &only.join(","), made)?),
     };
     let made = if wanted.is_empty() { Vec::new() } else { make(&wanted, Rounds { faults, clean }, keep)? };

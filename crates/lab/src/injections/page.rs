@@ -1,11 +1,11 @@
 //! Results of the injections: tables for the terminal, and a page.
 
 use std::collections::BTreeSet;
-use std::fmt::Write;
 
 use anyhow::{Context, Result, bail};
 
 use super::{Rounds, Row};
+use crate::markdown::{self, Page, Table};
 
 pub(super) const PATH: &str = "docs/injections.md";
 
@@ -22,13 +22,8 @@ same load without the fault.
 - *refused*: preflight found the fault and plimsoll did not start (exit code 2).
 ";
 
-const REAL_HEAD: &str = "\
-| rule | fault | also fired, exceptions |
-| --- | --- | --- |
-";
-
-/// Title of the section behind the remarks on real faults.
-const MUTATED: &str = "## Mutated evidence";
+/// Section behind the remarks on real faults.
+const MUTATED: &str = "Mutated evidence";
 
 const MADE_UP: &str = "\
 Evidence of a clean run or sweep with one fault written into it, judged by the same function as measured evidence. Each rule
@@ -40,27 +35,22 @@ const MADE_UP_ROUNDS: Rounds = Rounds { faults: 1, clean: 1 };
 
 /// Real faults and those made up.
 pub(super) fn tables(made: &[Row], made_up: &[Row]) -> String {
-    let (made, made_up) = (real_table(made), made_up_list(made_up.iter()));
-    if made.is_empty() { made_up } else { format!("{made}\n{made_up}") }
+    let made_up = made_up_list(made_up.iter());
+    if made.is_empty() { made_up } else { format!("{}\n\n{}\n{made_up}", statement(rounds(made)), real_table(made)) }
 }
 
 /// `docs/injections.md`.
-pub(super) fn render(machine: &str, made: &[Row], made_up: &[Row]) -> String {
+pub(super) fn render(machine: &str, made: &[Row], made_up: &[Row]) -> Page {
     let Rounds { faults, clean } = rounds(made);
     let ways: BTreeSet<&&str> = made.iter().filter(|row| !row.is_impossible).flat_map(|row| row.rules).collect();
-    let mut page = format!(
-        "# Rules against injected faults\n\n\
-         Made by `cargo xtask injections --repeat {faults} --clean {clean} --write-docs` on {machine}.\n\n{INTRODUCTION}\n\
-         All {} rules have a fault in mutated evidence, {} of them a real one as well.\n\n\
-         ## Real faults\n\n{REAL}\n{}\n",
-        made_up.len(),
-        ways.len(),
-        real_table(made)
-    );
-    page.extend(made.iter().filter_map(remark).map(|line| line + "\n"));
+    let command = format!("cargo xtask injections --repeat {faults} --clean {clean} --write-docs");
+    let (rules, real) = (made_up.len(), ways.len());
+    let sums = format!("All {rules} rules have a fault in mutated evidence, {real} of them a real one as well.");
     let is_told = |row: &&Row| !row.is_well() || !row.rules.iter().all(|rule| ways.contains(&rule));
-    let _ = write!(page, "\n{MUTATED}\n\n{MADE_UP}\n{}", made_up_list(made_up.iter().filter(is_told)));
-    page
+    let page = Page::new("Rules against injected faults").made_by(&command, machine).block(INTRODUCTION).block(sums);
+    let page = page.section("Real faults").block(REAL).block(statement(rounds(made))).block(real_table(made));
+    let page = page.block(made.iter().filter_map(remark).collect::<Vec<_>>().join("\n")).section(MUTATED);
+    page.block(MADE_UP).block(made_up_list(made_up.iter().filter(is_told)))
 }
 
 /// The page with the faults of some rules, `only`, made again.
@@ -87,7 +77,7 @@ pub(super) fn again(page: &str, only: &str, made: &[Row]) -> Result<String> {
         let place = lines.iter().position(|line| line == of);
         place.with_context(|| format!("{PATH} has no line `{of}`: write the whole page, without --only"))
     };
-    let remarks_end = place(&lines, MUTATED)?.saturating_sub(1);
+    let remarks_end = place(&lines, &format!("## {MUTATED}"))?.saturating_sub(1);
     lines.splice(remarks_end..remarks_end, made.iter().filter_map(remark));
     let introduction = place(&lines, INTRODUCTION.lines().next().unwrap_or_default())?;
     lines.splice(introduction..introduction, [told(only, rounds), String::new()]);
@@ -118,17 +108,11 @@ fn remark(row: &Row) -> Option<String> {
     Some(format!("- {}: {}", row.name(), row.remark.as_ref()?.lines().next().unwrap_or_default()))
 }
 
-/// Real faults: the statement, and a row for each.
-fn real_table(rows: &[Row]) -> String {
-    if rows.is_empty() {
-        return String::new();
-    }
+/// Real faults: a row for each.
+fn real_table(rows: &[Row]) -> Table {
     let usual = rounds(rows);
-    let mut table = format!("{}\n\n{REAL_HEAD}", statement(usual));
-    for row in rows {
-        table.push_str(&line(row, usual));
-        table.push('\n');
-    }
+    let mut table = Table::new("rule | fault | also fired, exceptions");
+    rows.iter().for_each(|row| table.line(&line(row, usual)));
     table
 }
 
@@ -136,7 +120,7 @@ fn real_table(rows: &[Row]) -> String {
 fn line(row: &Row, usual: Rounds) -> String {
     let mut cell = exceptions(row, usual);
     cell.extend(others(row));
-    format!("| {} | {} | {} |", row.name(), row.fault, cell.join("; "))
+    markdown::line([row.name().as_str(), row.fault, &cell.join("; ")])
 }
 
 /// Made-up faults: a line for each, with figures where a rule falls short.
@@ -146,7 +130,7 @@ fn made_up_list<'a>(rows: impl Iterator<Item = &'a Row>) -> String {
         let mut notes = exceptions(row, MADE_UP_ROUNDS);
         notes.extend(others(row).map(|others| format!("also {others}")));
         let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join("; ")) };
-        let _ = writeln!(list, "- **{}** {}{notes}", row.name(), row.fault);
+        list += &format!("- **{}** {}{notes}\n", row.name(), row.fault);
     }
     list
 }
@@ -215,7 +199,7 @@ mod tests {
         let mut rows =
             RULES.map(|rules| Row { times: 3, fired: 3, clean_times: 1, silent: 1, ..Row::new(rules, "it") });
         (rows[1].fired, rows[1].remark) = (2, Some("silent: SV-05".to_owned()));
-        let page = render("a machine", &rows, &[]);
+        let page = render("a machine", &rows, &[]).to_string();
         let made = |times, clean_times| {
             [Row { times, fired: times, clean_times, silent: clean_times, ..Row::new(RULES[1], "it") }]
         };
@@ -250,7 +234,7 @@ mod tests {
         assert_eq!(list.lines().collect::<Vec<_>>(), expected);
         assert_eq!(tables(&[], &rows[..0]), "");
         // The page: what falls short, and rules that have no real fault.
-        let page = render("a machine", &[fault(&["CL-05"]), fault(&["ER-01"])], &rows);
+        let page = render("a machine", &[fault(&["CL-05"]), fault(&["ER-01"])], &rows).to_string();
         let shown: Vec<_> = page.lines().filter(|line| line.starts_with("- **")).collect();
         assert_eq!(shown, expected[1..]);
     }

@@ -1,9 +1,9 @@
 //! Layer cake: where the mean response time of each rung goes.
 
-use std::fmt::Write;
-
 use model::human::time;
 use model::{Estimate, ExperimentRecord, ExperimentRow, Layer};
+
+use crate::markdown::Table;
 
 pub(super) const LEGEND: &str = "\
 - *mean response*: measured, not one second over the throughput; of rungs without failed requests.
@@ -22,15 +22,12 @@ const LAYERS: [(&str, &[&str]); 4] = [
 ];
 
 /// A row for each rung whose layers are known; none without any.
-pub(super) fn table(record: &ExperimentRecord) -> Option<String> {
+pub(super) fn table(record: &ExperimentRecord) -> Option<Table> {
     let mut rows = record.rows.iter().filter(|row| !row.layers.is_empty()).peekable();
     rows.peek()?;
     let names = LAYERS.map(|(name, _)| name).join(" | ");
-    let mut table =
-        format!("| rung | load | mean response | {names} | waiting |\n| --- | --- |{}\n", " ---: |".repeat(6));
-    for row in rows {
-        let _ = writeln!(table, "| {} |", cells(row).join(" | "));
-    }
+    let mut table = Table::with_figures(&format!("rung | load | mean response | {names} | waiting"), 2);
+    rows.for_each(|row| table.texts(cells(row)));
     Some(table)
 }
 

@@ -66,7 +66,7 @@ pub fn run(options: Options) -> Result<()> {
     print!("{}", report::experiment_rows(&record));
     layers::table(&record).iter().for_each(|layers| print!("\n{layers}"));
     if options.write_docs {
-        workspace::write(page.path, &page::render(&page, &record))?;
+        page::render(&page, &record).write(page.path)?;
     }
     Ok(())
 }

@@ -1,13 +1,12 @@
 //! The ladder as a table, and as a page with published numbers beside it.
 
-use std::fmt::Write;
-
 use model::human::rate;
 use model::{Environment, ExperimentRecord};
 use report::experiment::effects;
 use report::experiment_rows;
 
 use super::layers;
+use crate::markdown::{self, Table};
 
 /// An experiment with a page of its own.
 pub(super) struct Page {
@@ -127,36 +126,33 @@ const PUBLISHED: [Published; 9] = [
 ];
 
 /// The page.
-pub(super) fn render(page: &Page, record: &ExperimentRecord) -> String {
-    let Page { title, introduction, .. } = page;
-    let (blocks, table) = (record.plan.repetitions, experiment_rows(record));
+pub(super) fn render(about: &Page, record: &ExperimentRecord) -> markdown::Page {
     let Environment { cpus, cpu_model, kernel, .. } = &record.environment;
-    let date = record.started.split('T').next().unwrap_or_default();
-    let mut text = format!(
-        "# {title}\n\n{introduction}\nMeasured on {date} on {cpus} CPUs ({cpu_model}) with {kernel}, {blocks} blocks.\n\n{table}\n{LEGEND}"
-    );
+    let (date, blocks) = (record.started.split('T').next().unwrap_or_default(), record.plan.repetitions);
+    let made = format!("Measured on {date} on {cpus} CPUs ({cpu_model}) with {kernel}, {blocks} blocks.");
+    let mut page = markdown::Page::new(about.title).block(about.introduction).block(made);
+    page = page.block(experiment_rows(record)).block(LEGEND);
     if let Some(layers) = layers::table(record) {
-        let _ = write!(text, "\n## Where the time of a response goes\n\n{layers}\n{}", layers::LEGEND);
+        page = page.section("Where the time of a response goes").block(layers).block(layers::LEGEND);
     }
-    let compared: String = effects(record).iter().map(|effect| format!("- {effect}\n")).collect();
+    let compared = effects(record);
     if !compared.is_empty() {
-        let _ = write!(text, "\n## Comparisons\n\n{compared}");
+        page = page.section("Comparisons").list(compared);
     }
-    if !page.published.is_empty() {
-        let _ = write!(text, "\n## Published numbers\n\n{ABOUT_PUBLISHED}\n{}", published(page.published, record));
+    if !about.published.is_empty() {
+        page = page.section("Published numbers").block(ABOUT_PUBLISHED).block(published(about.published, record));
     }
-    text
+    page
 }
 
-fn published(all: &[Published], record: &ExperimentRecord) -> String {
-    let mut text =
-        "| rung | published | what is wrong with it | measured here |\n| --- | --- | --- | --- |\n".to_owned();
+fn published(all: &[Published], record: &ExperimentRecord) -> Table {
+    let mut table = Table::new("rung | published | what is wrong with it | measured here");
     for Published { rung, said, wrong } in all {
         let row = record.rows.iter().find(|row| row.variant == *rung);
         let here = row.and_then(|row| row.goodput_per_s).map_or_else(|| "-".to_owned(), |goodput| rate(goodput.value));
-        let _ = writeln!(text, "| {rung} | {said} | {wrong} | {here} |");
+        table.row(&[rung, said, wrong, &here]);
     }
-    text
+    table
 }
 
 #[cfg(test)]

@@ -66,7 +66,7 @@ pub fn run(options: Options) -> Result<()> {
     }
     print!("{}", page::table(&rows));
     if options.write_docs {
-        workspace::write(page::PATH, &page::render(&page::versions(), &rows))?;
+        page::render(&page::versions(), &rows).write(page::PATH)?;
     }
     let wrong: Vec<&str> = rows.iter().filter(|row| !row.plimsoll.is_expected).map(|row| row.manner.name).collect();
     ensure!(wrong.is_empty(), "plimsoll makes something else of {}", wrong.join(", "));

@@ -1,9 +1,9 @@
 //! The table, for the terminal and as a page.
 
-use std::fmt::Write;
 use std::process::Command;
 
 use super::{Row, UPLOAD_BYTES};
+use crate::markdown::{Page, Table};
 
 pub(super) const PATH: &str = "docs/manners.md";
 
@@ -20,9 +20,9 @@ plimsoll sends methods in capitals, as they are case-sensitive (RFC 9110 section
 ";
 
 /// The page.
-pub(super) fn render(versions: &str, rows: &[Row]) -> String {
-    let mib = UPLOAD_BYTES >> 20;
-    format!("# Manners of servers\n\n{INTRODUCTION}\nUploads have {mib} MiB. {versions}.\n\n{}", table(rows))
+pub(super) fn render(versions: &str, rows: &[Row]) -> Page {
+    let made = format!("Uploads have {} MiB. {versions}.", UPLOAD_BYTES >> 20);
+    Page::new("Manners of servers").block(INTRODUCTION).block(made).block(table(rows))
 }
 
 /// Versions of the other clients.
@@ -38,11 +38,10 @@ fn version(program: &str, option: &str) -> String {
 }
 
 /// A row for each.
-pub(super) fn table(rows: &[Row]) -> String {
-    let mut table = "| the server | RFC | plimsoll | wrk | curl |\n| --- | --- | --- | --- | --- |\n".to_owned();
+pub(super) fn table(rows: &[Row]) -> Table {
+    let mut table = Table::new("the server | RFC | plimsoll | wrk | curl");
     for Row { manner, plimsoll, wrk, curl } in rows {
-        let cells = [manner.does, manner.rfc, &plimsoll.words, wrk, curl].map(|cell| cell.replace('|', "\\|"));
-        let _ = writeln!(table, "| {} |", cells.join(" | "));
+        table.texts([manner.does, manner.rfc, &plimsoll.words, wrk, curl]);
     }
     table
 }

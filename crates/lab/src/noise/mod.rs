@@ -121,7 +121,7 @@ pub fn run(options: Options) -> Result<()> {
             lab.add_quiet(&mut progress)?;
         }
         if write {
-            workspace::write(page::PATH, &page::render(&command(), &machine(), &rows, &lab.quiet))?;
+            page::render(&command(), &machine(), &rows, &lab.quiet).write(page::PATH)?;
         }
     }
     print!("quiet machine, {}\n\n{}", page::said_of(&lab.quiet), page::table(&rows, &lab.quiet));

@@ -1,10 +1,10 @@
 //! How often the answers were right: as a table for the terminal and as a page.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
 
 use super::Row;
 use super::answer::{Quiet, State, TRUTH_PER_S, Try, faults, has_to_be_close, middle, misses_max, off};
+use crate::markdown::{Page, Table};
 
 pub(super) const PATH: &str = "docs/noise.md";
 
@@ -27,28 +27,18 @@ known size.
 ";
 
 /// The table of all cases so far.
-pub(super) fn table(rows: &[Row], quiet: &Quiet) -> String {
-    let mut table =
-        "| noise | tries | right | VALID | BOUND | INVALID | peak | knee | time | noise | not right by |\n".to_owned();
-    table.push_str("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
-    for row in rows {
-        table.push_str(&line(row, quiet));
-    }
+pub(super) fn table(rows: &[Row], quiet: &Quiet) -> Table {
+    let columns = "noise | tries | right | VALID | BOUND | INVALID | peak | knee | time | noise | not right by";
+    let mut table = Table::new(columns);
+    rows.iter().for_each(|row| add(&mut table, row, quiet));
     table
 }
 
 /// `docs/noise.md`.
-pub(super) fn render(command: &str, machine: &str, rows: &[Row], quiet: &Quiet) -> String {
-    let mut page = format!(
-        "# Noise\n\nMade by `{command}` on {machine}.\n\n{INTRODUCTION}\nQuiet machine, {}.\n\n{}",
-        said_of(quiet),
-        table(rows, quiet)
-    );
-    let remarks: Vec<String> = rows.iter().filter_map(remark).collect();
-    if !remarks.is_empty() {
-        let _ = write!(page, "\n{}\n", remarks.join("\n"));
-    }
-    page
+pub(super) fn render(command: &str, machine: &str, rows: &[Row], quiet: &Quiet) -> Page {
+    let page = Page::new("Noise").made_by(command, machine).block(INTRODUCTION);
+    let page = page.block(format_args!("Quiet machine, {}.", said_of(quiet))).block(table(rows, quiet));
+    page.list(rows.iter().filter_map(remark))
 }
 
 /// How the sweeps of the quiet machine ended, as one that is not VALID was not alone on it, and what they gave.
@@ -76,7 +66,8 @@ pub(super) fn said_of(quiet: &Quiet) -> String {
     )
 }
 
-fn line(row: &Row, quiet: &Quiet) -> String {
+/// Adds the row of a case.
+fn add(table: &mut Table, row: &Row, quiet: &Quiet) {
     let of = |state: State| row.tries.iter().filter(|seen| seen.answer.state == state).count();
     let against = |value: fn(&Try, &Quiet) -> Option<f64>| {
         middle(&row.tries.iter().filter_map(|seen| value(seen, quiet)).collect::<Vec<_>>())
@@ -87,18 +78,11 @@ fn line(row: &Row, quiet: &Quiet) -> String {
     let knee = share(against(|seen, quiet| Some(off(seen.answer.knee?, quiet.beside(seen.quiet_before).knee))));
     let time = against(|seen, quiet| Some(seen.wall_s / quiet.beside(seen.quiet_before).planned_s));
     let noise: f64 = row.tries.iter().map(|seen| seen.noise_share).sum::<f64>() / row.tries.len().max(1) as f64;
-    format!(
-        "| {} | {} | {} | {} | {} | {} | {peak} | {knee} | {} | {:.0} % | {} |\n",
-        row.case,
-        row.times(),
-        right(row, quiet),
-        of(State::Valid),
-        of(State::Bound),
-        of(State::Invalid),
-        time.map_or_else(|| "-".to_owned(), |time| format!("{time:.2} x")),
-        100.0 * noise,
-        reasons(row, quiet)
-    )
+    let time = time.map_or_else(|| "-".to_owned(), |time| format!("{time:.2} x"));
+    let [valid, bound, invalid] = [State::Valid, State::Bound, State::Invalid].map(of);
+    let (times, right, noise, reasons) =
+        (row.times(), right(row, quiet), format!("{:.0} %", 100.0 * noise), reasons(row, quiet));
+    table.row(&[&row.case, &times, &right, &valid, &bound, &invalid, &peak, &knee, &time, &noise, &reasons]);
 }
 
 fn right(row: &Row, quiet: &Quiet) -> String {
@@ -118,10 +102,10 @@ fn reasons(row: &Row, quiet: &Quiet) -> String {
     counts.iter().map(|(fault, n)| format!("{fault} {n}")).collect::<Vec<_>>().join(", ")
 }
 
-/// Why there was no answer, or no such noise; a line.
+/// Why there was no answer, or no such noise.
 fn remark(row: &Row) -> Option<String> {
     let why = row.impossible.as_ref().or_else(|| row.errors.last())?;
-    Some(format!("- {}: {}", row.case, why.lines().next().unwrap_or_default()))
+    Some(format!("{}: {}", row.case, why.lines().next().unwrap_or_default()))
 }
 
 /// Each share of noise whose goal is missed by all its cases together, in words.
@@ -236,11 +220,7 @@ mod tests {
     #[test]
     fn a_sweep_without_an_answer_counts_as_wrong() {
         let failed = Row { errors: vec!["plimsoll sweep ended with exit status: 3".into()], ..row(Vec::new()) };
-        assert!(
-            line(&failed, &quiet(&[State::Valid])).ends_with("| no answer 1 |\n"),
-            "{}",
-            line(&failed, &quiet(&[State::Valid]))
-        );
+        assert_eq!(reasons(&failed, &quiet(&[State::Valid])), "no answer 1");
         assert_eq!(missed(&[failed], &quiet(&[State::Valid])).len(), 1);
     }
 }

@@ -98,7 +98,7 @@ pub fn run(options: Options) -> Result<()> {
         workspace::write(&format!("{FOLDER}/{TRUTH}"), &(serde_json::to_string_pretty(&fixtures)? + "\n"))?;
     }
     if options.write_docs {
-        workspace::write(page::PATH, &page::render(&fixtures, &folder)?)?;
+        page::render(&fixtures, &folder)?.write(page::PATH)?;
     }
     Ok(())
 }

@@ -8,6 +8,7 @@ use audit::Audited;
 use super::server::{Fault, Truth};
 use super::tool::TOOLS;
 use super::{CASES, Fixture};
+use crate::markdown::{Page, Table};
 
 pub(super) const PATH: &str = "docs/outputs.md";
 
@@ -26,24 +27,19 @@ requests that [`plimsoll audit`](audit.md) reads in what the tool printed.
 ///
 /// # Errors
 /// If a fixture cannot be read.
-pub(super) fn render(fixtures: &[Fixture], folder: &Path) -> Result<String> {
-    let cases: String = CASES.iter().map(|(name, fault)| format!("- *{name}*: {}\n", does(*fault))).collect();
-    let heads: String = CASES.iter().map(|(name, _)| format!(" {name} |")).collect();
-    let lines: String = "| --- ".repeat(CASES.len() + 3);
-    let mut page = format!(
-        "# Outputs of other tools\n\n{INTRODUCTION}\nThe servers:\n\n{cases}\n| output | version | command |{heads}\n{lines}|\n"
-    );
+pub(super) fn render(fixtures: &[Fixture], folder: &Path) -> Result<Page> {
+    let mut table = Table::new(&format!("output | version | command | {}", CASES.map(|(name, _)| name).join(" | ")));
     for tool in &TOOLS {
         let of_case = |case: &str| fixtures.iter().find(|fixture| fixture.file == tool.file(case));
         let Some(first) = of_case(CASES[0].0) else { continue };
-        page += &format!("| {} | {} | `{}` |", tool.form, first.version, tool.command.replace('|', "\\|"));
+        let mut cells = vec![tool.form.to_owned(), first.version.clone(), format!("`{}`", tool.command)];
         for (case, _) in CASES {
-            let cell = of_case(case).map(|fixture| cell(fixture, folder)).transpose()?;
-            page += &format!(" {} |", cell.unwrap_or_default());
+            cells.push(of_case(case).map_or_else(|| Ok(String::new()), |fixture| cell(fixture, folder))?);
         }
-        page.push('\n');
+        table.texts(cells);
     }
-    Ok(page)
+    let cases = CASES.map(|(name, fault)| format!("*{name}*: {}", does(fault)));
+    Ok(Page::new("Outputs of other tools").block(INTRODUCTION).block("The servers:").list(cases).block(table))
 }
 
 /// What a server does.
@@ -104,7 +100,7 @@ mod tests {
     #[test]
     fn the_page_is_of_the_outputs_that_are_kept() {
         let folder = workspace::root().join(FOLDER);
-        let page = render(&stored(&folder).unwrap(), &folder).unwrap();
+        let page = render(&stored(&folder).unwrap(), &folder).unwrap().to_string();
         assert!(page == workspace::read(PATH).unwrap(), "write it: cargo xtask outputs --stored --write-docs");
         assert!(!page.contains("refused: ") && page.contains("measured nothing"), "{page}");
     }

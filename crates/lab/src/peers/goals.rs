@@ -1,7 +1,5 @@
 //! Goals of plimsoll against what was measured.
 
-use std::fmt::Write;
-
 use super::figures::ratio;
 use super::latency::Said;
 use super::pacing::Pacing;
@@ -10,6 +8,7 @@ use super::tables::{CPU, Figure, MEMORY, values};
 use super::throughput::Case;
 use super::tools::Tool;
 use super::{Results, latency};
+use crate::markdown::Table;
 use stats::median;
 
 /// An upper limit and what was measured.
@@ -20,11 +19,11 @@ struct Goal {
 }
 
 /// A row for each goal whose case was measured.
-pub(super) fn table(results: &Results) -> String {
-    let mut table = String::from("| goal | at most | measured | |\n| --- | --- | --- | --- |\n");
+pub(super) fn table(results: &Results) -> Table {
+    let mut table = Table::new("goal | at most | measured | ");
     for Goal { what, measured, limit } in reached(results) {
         let word = if measured <= limit { "reached" } else { "**missed**" };
-        let _ = writeln!(table, "| {what} | {limit} | {measured:.3} | {word} |");
+        table.row(&[&what, &limit, &format_args!("{measured:.3}"), &word]);
     }
     table
 }
@@ -80,7 +79,7 @@ mod tests {
     #[test]
     fn goals_are_reached_or_missed_by_arithmetic() {
         let results = Results { cases: vec![sample("keep-alive"), sample("tls")], ..Results::default() };
-        let table = table(&results);
+        let table = table(&results).to_string();
         assert!(
             table.contains("| null server, 64 connections: client CPU ÷ wrk | 0.78 | 0.750 | reached |"),
             "{table}"
@@ -94,7 +93,7 @@ mod tests {
     fn the_largest_error_under_the_stall_counts() {
         let quantiles = Quantiles { p50: Some(0.1), p90: Some(101.0), p99: Some(171.0), max: Some(200.0) };
         let said = Said { tool: Tool::Plimsoll, how: "", outcome: Ok(quantiles) };
-        let table = table(&Results { stall: vec![said], ..Results::default() });
+        let table = table(&Results { stall: vec![said], ..Results::default() }).to_string();
         assert!(table.contains("| stall: error of p90, p99 and max | 0.02 | 0.100 | **missed** |"), "{table}");
     }
 }

@@ -1,12 +1,11 @@
 //! The page: a Markdown document with the tables and how they were made.
 
-use std::fmt::Write;
-
 use super::lab::{CLIENT_CORE, Lab, SERVER_CORE};
 use super::server::CIPHER_SUITE;
 use super::tools::RATE_PER_S;
 use super::tools::{Tool, package_version};
 use super::{Results, Settings, goals, tables};
+use crate::markdown::Page;
 
 const INTRODUCTION: &str = "\
 plimsoll and eight other HTTP load generators under the same loads.
@@ -25,10 +24,9 @@ const READING: &str = "\
 
 const GOALS: &str = "\
 Upper limits that plimsoll has set itself; latencies and pacing are valid on an idle machine only.
-
 ";
 
-const ORDER: &str = "
+const ORDER: &str = "\
 plimsoll sends on a connection as soon as its response has been checked; wrk after its next `epoll_wait`, so that requests may
 arrive together, and a server with work for each wake-up, such as Node.js, has less of it (`cargo xtask floor --order
 next-wait`: the bare loop in that order).
@@ -37,10 +35,9 @@ next-wait`: the bare loop in that order).
 const STALL: &str = "\
 The built-in server stops for 200 ms in every second: quantiles of evenly spread requests follow by arithmetic. Response
 times in ms as each tool prints them (`–`: not printed):
-
 ";
 
-const STALL_NOTES: &str = "
+const STALL_NOTES: &str = "\
 Coordinated omission: a tool that waits for a response before it sends again, or starts its clock at the actual send, leaves
 out requests that the stall delayed. wrk adds synthetic samples for them; rewrk's 99 % is the mean of the slowest 1 %;
 httperf prints connection lifetimes.
@@ -48,36 +45,33 @@ httperf prints connection lifetimes.
 
 /// The whole page, or the part of it that was measured.
 pub(super) fn render(lab: &Lab, settings: &Settings, results: &Results) -> String {
-    let mut page = format!("# plimsoll beside other load generators\n\n{INTRODUCTION}\n");
-    page.push_str(&conditions(lab, settings));
-    page.push_str(&body(results));
+    let page = Page::new("plimsoll beside other load generators").block(INTRODUCTION);
+    let page = page.part(&conditions(lab, settings)).part(&body(results)).to_string();
     // Tools pad their columns: blanks at line ends are noise in a page that is kept.
     page.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
 }
 
-fn body(results: &Results) -> String {
-    let mut page = format!("\n## Goals\n\n{GOALS}{}", goals::table(results));
-    if !results.cases.is_empty() {
-        page.push_str("\n## Closed loop at full speed\n");
+fn body(results: &Results) -> Page {
+    let Results { cases, stall, pacing } = results;
+    let mut page = Page::default().section("Goals").block(GOALS).block(goals::table(results));
+    if !cases.is_empty() {
+        page = page.section("Closed loop at full speed");
+        for case in cases {
+            page = page.block(format_args!("### {}", case.name)).part(&tables::case(case));
+        }
+        page = page.block(ORDER);
     }
-    for case in &results.cases {
-        let _ = write!(page, "\n### {}\n\n{}", case.name, tables::case(case));
+    if !stall.is_empty() {
+        page = page.section("Reported latency under a stall").block(STALL);
+        page = page.part(&tables::stall(stall)).block(STALL_NOTES);
     }
-    if !results.cases.is_empty() {
-        page.push_str(ORDER);
-    }
-    if !results.stall.is_empty() {
-        let table = tables::stall(&results.stall);
-        let _ = write!(page, "\n## Reported latency under a stall\n\n{STALL}{table}{STALL_NOTES}");
-    }
-    if !results.pacing.is_empty() {
-        let table = tables::pacing(&results.pacing);
-        let _ = write!(page, "\n## Pacing of open loops\n\n{}{table}", pacing_text(results));
+    if !pacing.is_empty() {
+        page = page.section("Pacing of open loops").block(pacing_text(results)).part(&tables::pacing(pacing));
     }
     page
 }
 
-fn conditions(lab: &Lab, settings: &Settings) -> String {
+fn conditions(lab: &Lab, settings: &Settings) -> Page {
     let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model =
         cpu.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": ")).map_or("?", |pair| pair.1);
@@ -87,9 +81,9 @@ fn conditions(lab: &Lab, settings: &Settings) -> String {
     let versions: Vec<String> = versions.map(|tool| format!("{} {}", tool.name(), tool.version())).collect();
     let only = settings.only.as_ref().map(|only| format!(" --only {only}")).unwrap_or_default();
     let Settings { rounds, seconds, connections, .. } = settings;
-    format!(
-        "Made by `cargo xtask peers --rounds {rounds} --seconds {seconds} --connections {connections}{only}`.\n\n\
-         - **Machine**: {model}, {cores} cores, Linux {}; network: {}.\n\
+    let command = format!("cargo xtask peers --rounds {rounds} --seconds {seconds} --connections {connections}{only}");
+    let conditions = format!(
+        "- **Machine**: {model}, {cores} cores, Linux {}; network: {}.\n\
          - **Versions**: {}, nginx {}.\n\
          - **Setup**: server pinned to core {SERVER_CORE}, client to core {CLIENT_CORE} with one thread where the tool \
          has a choice. In each round the clients take turns against the same server process, in reverse order every \
@@ -98,7 +92,8 @@ fn conditions(lab: &Lab, settings: &Settings) -> String {
         lab.isolation,
         versions.join(", "),
         package_version("nginx-common"),
-    )
+    );
+    Page::default().block(format_args!("Made by `{command}`.")).block(conditions)
 }
 
 fn pacing_text(results: &Results) -> String {
@@ -106,7 +101,7 @@ fn pacing_text(results: &Results) -> String {
     format!(
         "{RATE_PER_S} requests/s at even intervals, timestamped by the built-in server (at least {} ms judged). Poisson \
          arrivals would have a standard deviation of 3.2 per ms. hey and h2load have a rate per connection (50 × 200/s), \
-         httperf one of connections (1,000/s with 10 requests each); wrk, ab, siege and rewrk none.\n\n",
+         httperf one of connections (1,000/s with 10 requests each); wrk, ab, siege and rewrk none.",
         judged_ms.unwrap_or(0),
     )
 }
@@ -151,7 +146,7 @@ mod tests {
     #[test]
     fn a_part_stands_for_itself() {
         let stall = vec![Said { tool: Tool::Plimsoll, how: "open loop", outcome: Ok(ARITHMETIC) }];
-        let page = body(&Results { stall, ..Results::default() });
+        let page = body(&Results { stall, ..Results::default() }).to_string();
         assert!(page.contains("| plimsoll | open loop | 0.00 | 100.0 | 190.0 | 200.0 |"), "{page}");
         assert!(!page.contains("Closed loop at full speed") && !page.contains("Pacing"), "{page}");
     }

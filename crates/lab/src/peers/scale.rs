@@ -1,5 +1,6 @@
 //! `cargo xtask scale`: many open connections, and memory over time, of plimsoll against its built-in target.
 
+use std::fmt::Display;
 use std::fs::File;
 use std::path::Path;
 use std::process::{Child, ExitStatus, Stdio};
@@ -16,6 +17,7 @@ use super::isolation;
 use super::lab::{CLIENT_CORE, Lab};
 use super::server::Server;
 use super::tools::{Invocation, Tool, plimsoll};
+use crate::markdown::{Table, line};
 use xtask::packages;
 
 /// Loads whose difference gives the memory of a connection.
@@ -102,18 +104,18 @@ struct Held {
 
 fn many_connections(lab: &Lab) -> Result<()> {
     println!("Connections held open, at most {OPEN_FILES} open files a process, {}:\n", lab.isolation);
-    println!(
-        "| connections | open, client | open, server | errors | requests/s | client peak, KiB | server peak, KiB |"
-    );
-    println!("| --- | --- | --- | --- | --- | --- | --- |");
+    let columns =
+        "connections | open, client | open, server | errors | requests/s | client peak, KiB | server peak, KiB";
+    print!("{}", Table::new(columns));
     let mut held = Vec::new();
     for connections in CONNECTIONS {
         eprintln!("{connections} connections: {SECONDS} s");
         let load = hold(lab, connections)?;
-        println!(
-            "| {connections} | {} | {} | {} | {:.0} | {} | {} |",
-            load.established, load.open_at_server, load.errors, load.per_s, load.client_kib, load.server_kib,
-        );
+        let Held { established, open_at_server, errors, client_kib, server_kib, .. } = &load;
+        let per_s = format!("{:.0}", load.per_s);
+        let cells: [&dyn Display; 7] =
+            [&connections, established, open_at_server, errors, &per_s, client_kib, server_kib];
+        println!("{}", line(cells));
         check(&load)?;
         held.push(load);
     }
@@ -198,12 +200,10 @@ fn memory_over_time(lab: &Lab, minutes: u32) -> Result<()> {
     let record: Value = serde_json::from_str(&std::fs::read_to_string(&output)?).context("plimsoll printed no JSON")?;
     let completed = record.pointer("/requests/completed").and_then(Value::as_u64).context("no /requests/completed")?;
     println!("{LONG_CONNECTIONS} connections for {minutes} minutes, {completed} requests, {}:\n", lab.isolation);
-    println!("| minute | largest resident set, KiB |");
-    println!("| --- | --- |");
     let maxima = by_minute(&samples_kib);
-    for (minute, kib) in maxima.iter().enumerate() {
-        println!("| {} | {kib} |", minute + 1);
-    }
+    let mut table = Table::new("minute | largest resident set, KiB");
+    maxima.iter().enumerate().for_each(|(minute, kib)| table.row(&[&(minute + 1), kib]));
+    print!("{table}");
     let errors = failures(&record)?;
     ensure!(errors == 0, "{errors} requests failed");
     let growth = growth(&maxima)?;

@@ -91,7 +91,7 @@ pub fn run(Options { blocks, seed, write_docs }: Options) -> Result<()> {
     let results = measure(&bench, blocks as usize, seed)?;
     print!("{}", page::table(&results));
     if write_docs {
-        workspace::write(page::PATH, &page::render(&machine(), &results))?;
+        page::render(&machine(), &results).write(page::PATH)?;
     }
     Ok(())
 }

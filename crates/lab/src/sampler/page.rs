@@ -3,6 +3,7 @@
 use model::Estimate;
 
 use super::{CONNECTIONS, LOOKS_MAX, LOSS_MAX, Results, SLEEPERS, STATES_MAX, THREADS, UNACCOUNTED_MAX};
+use crate::markdown::{Page, Table};
 
 pub(super) const PATH: &str = "docs/observer-cost.md";
 
@@ -21,7 +22,7 @@ const METHOD: &str = "\
 ";
 
 /// A row for each goal.
-pub(super) fn table(results: &Results) -> String {
+pub(super) fn table(results: &Results) -> Table {
     let Results { looks, sockets, states, accounts, .. } = results;
     let cost = |cost: &super::Cost| {
         format!("{} ({:.2} ms each, {} samples)", share(cost.cpu_share), cost.ms_per_look, cost.looks)
@@ -49,9 +50,10 @@ pub(super) fn table(results: &Results) -> String {
         format!("processes {}, interrupts {}", share(accounts.processes), share(accounts.softirq)),
         word(accounts.missing(), UNACCOUNTED_MAX),
     )];
+    let mut table = Table::new("what | goal | measured | ");
     let rows = costs.into_iter().chain(goodput(results)).chain(busy);
-    let rows = rows.map(|(what, goal, measured, word)| format!("| {what} | {goal} | {measured} | {word} |\n"));
-    format!("| what | goal | measured | |\n| --- | --- | --- | --- |\n{}", rows.collect::<String>())
+    rows.for_each(|(what, goal, measured, word)| table.row(&[&what, &goal, &measured, &word]));
+    table
 }
 
 /// What it is, its goal, what was measured, and whether that reaches it.
@@ -77,12 +79,9 @@ fn goodput(results: &Results) -> [Row; 3] {
 }
 
 /// `docs/observer-cost.md`.
-pub(super) fn render(machine: &str, results: &Results) -> String {
-    format!(
-        "# Monitoring overhead\n\nMade by `cargo xtask sampler --blocks {} --write-docs` on {machine}.\n\n{}\n{METHOD}",
-        results.steady.n,
-        table(results)
-    )
+pub(super) fn render(machine: &str, results: &Results) -> Page {
+    let command = format!("cargo xtask sampler --blocks {} --write-docs", results.steady.n);
+    Page::new("Monitoring overhead").made_by(&command, machine).block(table(results)).block(METHOD)
 }
 
 fn share(share: f64) -> String {

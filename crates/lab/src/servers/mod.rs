@@ -85,7 +85,7 @@ pub fn run(options: Options) -> Result<()> {
         rows.push(Row { setup, outcome: outcome.map_err(|error| format!("{error:#}")) });
         // Kept at once, as the whole takes most of an hour.
         if options.write_docs {
-            workspace::write(page::PATH, &page(&rows)?)?;
+            page(&rows)?.write(page::PATH)?;
         }
         progress.did(each_s);
     }

@@ -4,6 +4,8 @@ use anyhow::{Result, ensure};
 
 use super::loads::{CONNECTIONS, Outcome};
 use super::{Row, Settings, setups};
+use crate::markdown::{Page, Table, line};
+use stats::median;
 
 pub(super) const PATH: &str = "docs/servers.md";
 
@@ -18,13 +20,10 @@ const LEGEND: &str = "\
 - *right*: status, size and reuse of connections as curl gets them, and for HEAD a raw socket; *no* says what contradicts.
 ";
 
-const HEAD: &str = "\
-| server | kind | from | closed | open | others | check | / wrk | / ab | right |
-| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
-";
+const COLUMNS: &str = "server | kind | from | closed | open | others | check | / wrk | / ab | right";
 
 /// The page.
-pub(super) fn render(machine: &str, rows: &[Row], settings: &Settings) -> String {
+pub(super) fn render(machine: &str, rows: &[Row], settings: &Settings) -> Page {
     page(machine, settings, &table(rows))
 }
 
@@ -32,24 +31,26 @@ pub(super) fn render(machine: &str, rows: &[Row], settings: &Settings) -> String
 ///
 /// # Errors
 /// When the others were measured in another way.
-pub(super) fn again(page_before: &str, machine: &str, rows: &[Row], settings: &Settings) -> Result<String> {
+pub(super) fn again(page_before: &str, machine: &str, rows: &[Row], settings: &Settings) -> Result<Page> {
     let turns = turns(settings);
     ensure!(page_before.contains(&turns), "{PATH} was not written with {turns}; give the same --rounds and --seconds");
-    let line = |name: &str| {
+    let mut table = Table::new(COLUMNS);
+    for name in setups::all().map(|setup| setup.name) {
         let is_of = |line: &&str| line.starts_with(&format!("| {name} |"));
         let new = rows.iter().find(|row| row.setup.name == name).map(row_line);
-        new.or_else(|| page_before.lines().find(is_of).map(|line| format!("{line}\n")))
-    };
-    let lines: String = setups::all().filter_map(|setup| line(setup.name)).collect();
-    Ok(page(machine, settings, &format!("{HEAD}{lines}")))
+        let kept = || page_before.lines().find(is_of).map(str::to_owned);
+        new.or_else(kept).iter().for_each(|line| table.line(line));
+    }
+    Ok(page(machine, settings, &table))
 }
 
-fn page(machine: &str, settings: &Settings, table: &str) -> String {
-    format!(
-        "# Servers\n\nMade by `cargo xtask servers --write-docs` on {machine}. Each server runs at its defaults, with {CONNECTIONS} \
-         connections; plimsoll, wrk and ab take turns in {}.\n\n{LEGEND}\n{table}",
+fn page(machine: &str, settings: &Settings, table: &Table) -> Page {
+    let made = format!(
+        "Made by `cargo xtask servers --write-docs` on {machine}. Each server runs at its defaults, with {CONNECTIONS} \
+         connections; plimsoll, wrk and ab take turns in {}.",
         turns(settings)
-    )
+    );
+    Page::new("Servers").block(made).block(LEGEND).block(table)
 }
 
 fn turns(Settings { rounds, seconds }: &Settings) -> String {
@@ -57,20 +58,20 @@ fn turns(Settings { rounds, seconds }: &Settings) -> String {
 }
 
 /// A row for each.
-pub(super) fn table(rows: &[Row]) -> String {
-    let lines: String = rows.iter().map(row_line).collect();
-    format!("{HEAD}{lines}")
+pub(super) fn table(rows: &[Row]) -> Table {
+    let mut table = Table::new(COLUMNS);
+    rows.iter().for_each(|row| table.line(&row_line(row)));
+    table
 }
 
 fn row_line(Row { setup, outcome }: &Row) -> String {
     let mut cells = vec![setup.name.to_owned(), setup.kind.to_owned(), setup.from.name().to_owned()];
     match outcome {
         Ok(outcome) => cells.extend(of(outcome)),
-        Err(reason) => cells.push(format!("not measured: {}", reason.replace('\n', " "))),
+        Err(reason) => cells.push(format!("not measured: {reason}")),
     }
-    cells.resize(10, String::new());
-    let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
-    format!("| {} |\n", cells.join(" | "))
+    cells.resize(COLUMNS.split(" | ").count(), String::new());
+    line(cells)
 }
 
 fn of(outcome: &Outcome) -> [String; 7] {
@@ -90,14 +91,7 @@ fn of(outcome: &Outcome) -> [String; 7] {
 
 /// The median.
 fn ratio(values: &[f64]) -> String {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let middle = match (sorted.len(), sorted.len() / 2) {
-        (0, _) => return "-".to_owned(),
-        (n, half) if n % 2 == 0 => f64::midpoint(sorted[half - 1], sorted[half]),
-        (_, half) => sorted[half],
-    };
-    format!("{middle:.2}")
+    if values.is_empty() { "-".to_owned() } else { format!("{:.2}", median(values)) }
 }
 
 #[cfg(test)]
@@ -105,7 +99,7 @@ mod tests {
     use super::super::Row;
     use super::super::loads::{Outcome, Said};
     use super::super::{Settings, setups};
-    use super::{again, ratio, render};
+    use super::{again, render};
 
     #[test]
     fn a_row_tells_what_is_not_valid_and_what_is_wrong() {
@@ -123,7 +117,6 @@ mod tests {
         let setup = setups::all().next().unwrap();
         let rows = [Row { setup, outcome: Ok(outcome) }, Row { setup, outcome: Err("it\nhung".to_owned()) }];
         insta::assert_snapshot!("page", render("a machine", &rows, &Settings { rounds: 3, seconds: 5 }));
-        assert_eq!(ratio(&[2.0, 1.0]), "1.50");
     }
 
     #[test]
@@ -131,8 +124,10 @@ mod tests {
         let [first, second] = [0, 1].map(|place| setups::all().nth(place).unwrap());
         let row = |setup, reason: &str| Row { setup, outcome: Err(reason.to_owned()) };
         let settings = Settings { rounds: 3, seconds: 5 };
-        let before = render("a machine", &[row(second, "old"), row(setups::all().nth(2).unwrap(), "kept")], &settings);
+        let rows = [row(second, "old"), row(setups::all().nth(2).unwrap(), "kept")];
+        let before = render("a machine", &rows, &settings).to_string();
         let page = again(&before, "another", &[row(first, "added"), row(second, "new")], &settings).unwrap();
+        let page = page.to_string();
         let told: Vec<&str> =
             page.lines().filter_map(|line| line.split("not measured: ").nth(1)?.split(' ').next()).collect();
         assert_eq!(told, ["added", "new", "kept"]);

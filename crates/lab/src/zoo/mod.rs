@@ -120,11 +120,11 @@ pub fn run(Options { only, list, binary, write_docs }: Options) -> Result<()> {
         rows.push(Row { set_up, outcome: measure(&maker, set_up) });
         progress.did(forecast_s(set_up));
     }
-    print!("{}\n{}", page::table(&rows), page::list(&rows));
+    print!("{}\n{}\n{}", page::table(&rows), page::sums(&rows), page::list(&rows));
     ensure!(rows.iter().any(|row| row.outcome.is_ok()), "nothing was measured");
     if write_docs {
         rows.extend(others.into_iter().map(|set_up| Row { set_up, outcome: Err("left out".to_owned()) }));
-        workspace::write(page::PATH, &page::render(&machine(), &rows))?;
+        page::render(&machine(), &rows).write(page::PATH)?;
     }
     let wrong: Vec<&str> = rows.iter().filter(|row| row.is_wrong_for_sure()).map(|row| row.set_up.name).collect();
     if wrong.is_empty() { Ok(()) } else { bail!("wrong with high confidence: {}", wrong.join(", ")) }

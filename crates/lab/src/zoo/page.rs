@@ -1,9 +1,9 @@
 //! The table of the zoo, for the terminal and for a page.
 
 use super::{HIGH, MEDIUM, PREDICTED, Row};
+use crate::markdown::{Page, Table};
 use model::Confidence;
 use model::human::{count, percent};
-use std::fmt::Write;
 
 pub(super) const PATH: &str = "docs/zoo.md";
 
@@ -16,27 +16,21 @@ owner what to look at: in words that were written down beside the truth.
 *predicted* and *measured* are the goodput that the limiter predicted of a change, and what the server did with that change.
 ";
 
-const HEAD: &str = "\
-| set-up | limit, and how it is known | answer | confidence | predicted | measured |
-| --- | --- | --- | --- | --- | --- |
-";
-
-/// One line for each set-up, and the sums.
-pub(super) fn table(rows: &[Row]) -> String {
-    let lines: Vec<String> = rows.iter().map(line).collect();
-    format!("{HEAD}{}\n\n{}", lines.join("\n"), sums(rows))
+/// One line for each set-up.
+pub(super) fn table(rows: &[Row]) -> Table {
+    let mut table = Table::new("set-up | limit, and how it is known | answer | confidence | predicted | measured");
+    rows.iter().for_each(|row| add(&mut table, row));
+    table
 }
 
 /// `docs/zoo.md`.
-pub(super) fn render(machine: &str, rows: &[Row]) -> String {
-    format!(
-        "# The limiter against known servers\n\nMade by `cargo xtask zoo --write-docs` on {machine}.\n\n{INTRODUCTION}\n{}\n## Set-ups\n\n{}",
-        table(rows),
-        list(rows)
-    )
+pub(super) fn render(machine: &str, rows: &[Row]) -> Page {
+    let page = Page::new("The limiter against known servers").made_by("cargo xtask zoo --write-docs", machine);
+    page.block(INTRODUCTION).block(table(rows)).block(sums(rows)).section("Set-ups").block(list(rows))
 }
 
-fn line(row: &Row) -> String {
+/// Adds the row of a set-up.
+fn add(table: &mut Table, row: &Row) {
     let truth = row.set_up.truth.join(" or ");
     let (answer, sure, predicted, measured) = match &row.outcome {
         Err(why) => (format!("not measured: {}", why.lines().next_back().unwrap_or_default()), "", None, None),
@@ -48,11 +42,11 @@ fn line(row: &Row) -> String {
     };
     let rate =
         |per_s: Option<f64>| per_s.map_or_else(String::new, |per_s| format!("{}/s", count(per_s.round() as u64)));
-    format!("| {} | {truth} | {answer} | {sure} | {} | {} |", row.set_up.name, rate(predicted), rate(measured))
+    table.row(&[&row.set_up.name, &truth, &answer, &sure, &rate(predicted), &rate(measured)]);
 }
 
 /// How many are right, overall and by confidence, and how good the predictions are; each with its goal.
-fn sums(rows: &[Row]) -> String {
+pub(super) fn sums(rows: &[Row]) -> String {
     let measured: Vec<&Row> = rows.iter().filter(|row| row.outcome.is_ok()).collect();
     let right = measured.iter().filter(|row| row.is_right()).count();
     let mut text = format!("- right: {right} of {} measured, of {} set-ups\n", measured.len(), rows.len());
@@ -60,13 +54,12 @@ fn sums(rows: &[Row]) -> String {
         let at = |row: &&&Row| row.outcome.as_ref().is_ok_and(|answer| answer.confidence() == Some(level));
         let of: Vec<_> = measured.iter().filter(at).collect();
         let right = of.iter().filter(|row| row.is_right()).count();
-        let _ =
-            writeln!(text, "- {} confidence: {right} of {} right (goal: {})", level.word(), of.len(), percent(goal));
+        let (word, goal) = (level.word(), percent(goal));
+        text += &format!("- {word} confidence: {right} of {} right (goal: {goal})\n", of.len());
     }
     let off: Vec<f64> = measured.iter().filter_map(|row| row.outcome.as_ref().ok()?.off()).collect();
     let met = off.iter().filter(|off| off.abs() <= PREDICTED).count();
-    let _ = writeln!(text, "- predictions within {}: {met} of {} that were tried", percent(PREDICTED), off.len());
-    text
+    text + &format!("- predictions within {}: {met} of {} that were tried\n", percent(PREDICTED), off.len())
 }
 
 /// What each is, and what was said of it.
@@ -97,7 +90,10 @@ mod tests {
             script: "",
         };
         let said = |limiter: &str| Answer {
-            limiter: Some(Limiter { says: "4 slots are full".into(), ..tests::said(limiter, Confidence::Medium, 2_000.0) }),
+            limiter: Some(Limiter {
+                says: "4 slots are full".into(),
+                ..tests::said(limiter, Confidence::Medium, 2_000.0)
+            }),
             changed_per_s: Some(1_900.0),
         };
         let outcomes = [Ok(said("cpu-limited")), Ok(said("made-up-limited")), Err("x\nnginx is not here".to_owned())];

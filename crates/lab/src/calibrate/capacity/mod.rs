@@ -7,11 +7,11 @@ mod tests;
 
 use super::random::Random;
 use super::section::{Section, percent, quantile};
+use crate::markdown::{Page, Table};
 use model::NS_PER_S;
 use others::{Answer, doubling_and_bisection, exhaustive_sweep, nighthawk};
 use server::Server;
 use stats::{CapacityOutcome, CapacityResult, CapacitySearch, CapacitySettings, CapacityTimes};
-use std::fmt::Write;
 
 /// Noise of the capacity from trial to trial.
 const NOISES: [f64; 3] = [0.005, 0.02, 0.05];
@@ -163,7 +163,8 @@ pub(super) fn brackets<Trial: FnMut(f64, u64) -> CapacityOutcome>(
 
 /// Brackets of the search, and of others beside it.
 pub(super) fn section(runs: u64) -> Section {
-    let mut section = Section { text: TITLE.to_owned(), ..Section::default() };
+    let mut section = Section::default();
+    let mut table = Table::new(COLUMNS);
     for noise in NOISES {
         let ours = searched(noise, runs);
         let what = format!("bracket, noise of {}", percent(noise));
@@ -183,21 +184,20 @@ pub(super) fn section(runs: u64) -> Section {
             ("Nighthawk's", nighthawk),
         ];
         for (search, summary) in rows {
-            let _ = writeln!(section.text, "| {} | {search} | {} |", percent(noise), cells(&summary));
+            let Summary { holding_truth, near, error_p50, error_p95, width, spent_s, trials } = summary;
+            let shares = [holding_truth, width, error_p50, error_p95, near].map(percent);
+            let costs = [format!("{trials:.0}"), format!("{spent_s:.0} s")];
+            table.texts([percent(noise), search.to_owned()].into_iter().chain(shares).chain(costs));
         }
     }
+    section.page = Page::default().section("Capacity").block(TEXT).block(table);
     section
 }
 
-fn cells(summary: &Summary) -> String {
-    let Summary { holding_truth, near, error_p50, error_p95, width, spent_s, trials } = *summary;
-    let shares = [holding_truth, width, error_p50, error_p95, near].map(percent).join(" | ");
-    format!("{shares} | {trials:.0} | {spent_s:.0} s")
-}
+const COLUMNS: &str = "noise | search | bracket holds the truth | width | error, half | error, 95 % | within 3 % | \
+                       trials | machine time";
 
-const TITLE: &str = "
-## Capacity
-
+const TEXT: &str = "\
 Servers of known capacity (5,000 to 100,000/s) that is a little different in each trial (log-normal). Goals of
 `plimsoll capacity`: the bracket holds the truth in at least 95 % of the runs, in less than 234 s, a tenth of the
 windows of a sweep of 26 loads, three times 30 s each. All searches begin at about half of the capacity.
@@ -211,7 +211,4 @@ windows of a sweep of 26 loads, three times 30 s each. All searches begin at abo
 The trials of other searches say without fail whether the server of that trial kept up; those of plimsoll see the
 backlog only. Every trial costs 1.5 s of warm-up and rest. *Error*: of the value, below which half and 95 % of the
 runs stay; *within 3 %*: share of the runs.
-
-| noise | search | bracket holds the truth | width | error, half | error, 95 % | within 3 % | trials | machine time |
-| --- | --- | --- | --- | --- | --- | --- | --- | --- |
 ";

@@ -10,7 +10,7 @@ use stats::{CONFIDENCE, shuffled_blocks};
 use crate::calibrate::side;
 use crate::machine;
 use crate::markdown::{Page, Table};
-use crate::sampler::number;
+use crate::record::number;
 use crate::sampler::runs::{Bench, RECORD};
 use xtask::workspace;
 

@@ -1,14 +1,13 @@
 //! `cargo xtask containers`: the Compose file of `plimsoll stack compose`, with podman and an image of debootstrap(8).
 
 use std::fs;
-use std::io::{Read, Write};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 
+use crate::loopback::{free_ports, get};
 use xtask::workspace;
 
 /// Debian, under the name that the image begins with.
@@ -43,7 +42,7 @@ pub fn run(options: Options) -> Result<()> {
     let podman = Podman::new(&storage)?;
     let work = tempfile::tempdir()?;
     let stack = work.path().join("stack");
-    let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port();
+    let [port, _] = free_ports()?;
     let settings = [format!("port={port}"), format!("posts={POSTS}"), "children=2".to_owned()];
     let mut compose = Command::new(plimsoll);
     workspace::run(compose.args(["stack", "compose", "wordpress", "--output"]).arg(&stack).args(settings))?;
@@ -110,7 +109,7 @@ impl Podman {
 fn front_page(port: u16) -> Result<usize> {
     let begun = Instant::now();
     loop {
-        let answer = get(port);
+        let answer = get(&format!("127.0.0.1:{port}"), "/", UP_MAX);
         match &answer {
             Ok(page) if page.starts_with("HTTP/1.1 200 ") => {
                 let latest = format!("Post {POSTS} ");
@@ -122,13 +121,4 @@ fn front_page(port: u16) -> Result<usize> {
             Err(error) => bail!("after {} s it does not answer: {error}", UP_MAX.as_secs()),
         }
     }
-}
-
-fn get(port: u16) -> std::io::Result<String> {
-    let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
-    stream.set_read_timeout(Some(UP_MAX))?;
-    write!(stream, "GET / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n")?;
-    let mut page = Vec::new();
-    stream.read_to_end(&mut page)?;
-    Ok(String::from_utf8_lossy(&page).into_owned())
 }

@@ -88,6 +88,7 @@ impl Origin {
             Self::GoProgram(_, package) => run_go(&["install", package], folder),
             Self::Crates(name) if crates().join(name).is_file() => Ok(()),
             Self::Crates(name) => {
+                eprintln!("cargo install {name} (once, some minutes)");
                 let mut cargo = workspace::cargo(&["install", "--quiet", "--locked", name, "--root"]);
                 workspace::run(cargo.arg(root().join("crates")).stdin(Stdio::null()))
             }

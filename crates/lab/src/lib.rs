@@ -10,6 +10,7 @@ mod accepting;
 pub mod attacks;
 pub mod calibrate;
 pub mod chaos;
+mod child;
 pub mod containers;
 pub mod decide;
 pub mod examined;
@@ -19,6 +20,7 @@ pub mod injections;
 mod install;
 pub mod kubernetes;
 pub mod ladder;
+mod loopback;
 pub mod manners;
 mod markdown;
 pub mod noise;
@@ -26,11 +28,37 @@ pub mod null_server;
 pub mod outputs;
 pub mod peers;
 mod progress;
+mod record;
 pub mod sampler;
 pub mod servers;
 #[cfg(test)]
 mod testing;
+mod usage;
 pub mod zoo;
+
+use anyhow::Context;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::path::PathBuf;
+use xtask::workspace;
+
+/// Lets this program and all that it starts have as many files open as the hard limit says, which not even root may raise
+/// everywhere; returns how many that are, none if there is no limit.
+fn raise_file_limit() -> anyhow::Result<Option<u64>> {
+    let maximum = getrlimit(Resource::Nofile).maximum;
+    setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).context("raising the limit of open files")?;
+    Ok(maximum)
+}
+
+/// True if a thing of this name is wanted: one of `only`, or any where nothing is in it.
+fn is_wanted(only: &[String], name: &str) -> bool {
+    only.is_empty() || only.iter().any(|one| one == name)
+}
+
+/// Makes the debug build of plimsoll, for what is not about speed, and says where it is.
+fn build_debug_plimsoll() -> anyhow::Result<PathBuf> {
+    workspace::run(&mut workspace::cargo(&["build", "--quiet", "--package", "plimsoll"]))?;
+    Ok(workspace::target().join("debug/plimsoll"))
+}
 
 /// CPUs of this machine and its load, for a page.
 fn machine() -> String {

@@ -26,6 +26,17 @@ impl Progress {
     }
 }
 
+/// These, one after the other; says the name of each before it comes, by a forecast of its name and of how long it takes, s.
+pub(crate) fn each<T>(all: Vec<T>, forecast: impl Fn(&T) -> (&'static str, f64)) -> impl Iterator<Item = T> {
+    let mut progress = Progress::new(all.iter().map(|one| forecast(one).1).sum());
+    let mut before_s = 0.0;
+    all.into_iter().inspect(move |next| {
+        let (name, expected_s) = forecast(next);
+        progress.did(std::mem::replace(&mut before_s, expected_s));
+        progress.say(name);
+    })
+}
+
 /// `[ 40 %, 3 min 20 s left]`: what is left will take as much longer than expected as what is done has.
 fn standing(done_s: f64, expected_s: f64, elapsed_s: f64) -> String {
     let slower = if done_s > 0.0 { (elapsed_s / done_s).max(1.0) } else { 1.0 };

@@ -13,7 +13,6 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, socket_with, sockopt};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::attack::{ATTACKS, Attack};
 
@@ -36,15 +35,6 @@ pub(super) struct Flood {
     pub(super) begun: Instant,
     /// Each ends with its stdin.
     holders: Vec<Child>,
-}
-
-/// Lets this program and all that it starts have as many files open as the hard limit says, which not even root may raise
-/// everywhere; returns how many that are, none if there is no limit.
-pub(super) fn raise_limit() -> Result<Option<u64>> {
-    let maximum = getrlimit(Resource::Nofile).maximum;
-    setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum })
-        .context("cannot raise the limit of open files")?;
-    Ok(maximum)
 }
 
 impl Flood {

@@ -13,8 +13,8 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 use clap::builder::PossibleValuesParser;
 
-use crate::machine;
 use crate::progress::Progress;
+use crate::{is_wanted, machine, raise_file_limit};
 use attack::{ATTACKS, Attack};
 use bystander::Answered;
 use flood::Flood;
@@ -74,7 +74,7 @@ struct Column {
 /// # Errors
 /// If a server does not start, or this version does not hold.
 pub fn run(options: Options) -> Result<()> {
-    let files_max = flood::raise_limit()?;
+    let files_max = raise_file_limit()?;
     if let Some([attack, from, to, server]) = options.hold.as_deref() {
         return flood::hold(attack, from.parse()?..to.parse()?, server.parse()?);
     }
@@ -84,8 +84,7 @@ pub fn run(options: Options) -> Result<()> {
         server::FILES_MAX
     );
     let plimsoll = workspace::build_plimsoll()?;
-    let is_wanted = |attack: &&Attack| options.only.is_empty() || options.only.iter().any(|name| name == attack.name);
-    let attacks: Vec<&Attack> = ATTACKS.iter().filter(is_wanted).collect();
+    let attacks: Vec<&Attack> = ATTACKS.iter().filter(|attack| is_wanted(&options.only, attack.name)).collect();
     let programs = 1 + usize::from(options.before.is_some());
     let mut progress = Progress::new(LATER[1].as_secs_f64() * (programs * attacks.len()) as f64);
     let mut column = |version, program: &Path, options: &[&str]| {

@@ -1,20 +1,20 @@
 //! A built-in server of any version of plimsoll.
 
-use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
-use procfs::process::Process;
-use serde_json::Value;
+
+use crate::child::{Killed, announced};
+use crate::usage;
 
 /// Files that it may have open: half as many as an attack opens, so that a flood that is not held off fills it.
 pub(super) const FILES_MAX: u64 = 10_000;
 
-/// Ended when it is dropped.
+/// Ends with this value.
 pub(super) struct Server {
-    child: Child,
+    child: Killed,
     pub(super) address: SocketAddr,
 }
 
@@ -24,33 +24,13 @@ impl Server {
         let mut command = Command::new("prlimit");
         command.arg(format!("--nofile={FILES_MAX}")).arg(program);
         command.args(["target", "--listen", "127.0.0.1:0", "--die-with-parent"]).args(options);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = command.spawn().with_context(|| format!("cannot start {}", program.display()))?;
-        let mut said = String::new();
-        let stdout = child.stdout.take();
-        stdout.map(|stdout| BufReader::new(stdout).read_line(&mut said)).transpose()?;
-        let address =
-            serde_json::from_str::<Value>(&said).ok().and_then(|said| said["listening"].as_str()?.parse().ok());
-        match address {
-            Some(address) => Ok(Self { child, address }),
-            None => {
-                let _ = child.kill();
-                let _ = child.wait();
-                anyhow::bail!("{} does not say where it listens: {said:?}", program.display())
-            }
-        }
+        let (child, said) = announced(command.stderr(Stdio::null())).with_context(|| program.display().to_string())?;
+        let address = said["listening"].as_str().and_then(|address| address.parse().ok());
+        Ok(Self { child, address: address.with_context(|| format!("{}: {said}", program.display()))? })
     }
 
     /// Most memory that it had.
     pub(super) fn memory_bytes(&self) -> u64 {
-        let status = Process::new(self.child.id().cast_signed()).and_then(|process| process.status());
-        status.ok().and_then(|status| status.vmhwm).unwrap_or(0) * 1024
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        usage::sizes(self.child.id()).ok().and_then(|sizes| sizes.vmhwm).unwrap_or(0) * 1024
     }
 }

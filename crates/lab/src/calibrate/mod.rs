@@ -14,7 +14,7 @@ mod random;
 mod section;
 mod sequential;
 
-use crate::progress::Progress;
+use crate::progress::each;
 pub(crate) use aa::side;
 use anyhow::{Result, bail};
 use section::Section;
@@ -46,13 +46,8 @@ pub struct Options {
 /// Simulates, prints the tables, and fails when a goal is missed.
 pub fn run(options: Options) -> Result<()> {
     let runs = u64::from(options.runs);
-    let mut progress = Progress::new(PARTS.iter().map(|(_, seconds, _)| seconds).sum());
-    let mut sections = Vec::new();
-    for (name, seconds, make) in PARTS {
-        progress.say(name);
-        sections.push(make(runs));
-        progress.did(seconds);
-    }
+    let parts = each(PARTS.to_vec(), |(name, seconds, _)| (*name, *seconds));
+    let sections: Vec<Section> = parts.map(|(.., make)| make(runs)).collect();
     let page = page::render(runs, &sections);
     if options.write_docs {
         page.write(page::PATH)?;

@@ -3,11 +3,8 @@
 use super::ending::Ending;
 use super::endings::OF_AGENTS;
 use super::fleet::Means;
-use super::moment::{Moment, Since};
+use super::moment::{Moment, Since, below};
 use super::verb::Verb;
-use rand_core::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
 /// One instant in so many lies in the first second and a half, in which agents are started, and one after the loads.
@@ -37,10 +34,7 @@ pub(super) struct Choice {
 
 /// Who is killed comes in turns, all else at random.
 pub(super) fn choose(seed: u64, number: u32) -> Choice {
-    let mut hasher = DefaultHasher::new();
-    (seed, "agents", number).hash(&mut hasher);
-    let mut rng = Xoshiro256PlusPlus::seed_from_u64(hasher.finish());
-    let mut below = |limit: u64| rng.next_u64() % limit.max(1);
+    let mut below = below((seed, "agents", number));
     let ending = &OF_AGENTS[(number as usize).saturating_sub(1) % OF_AGENTS.len()];
     let verb = ending.verbs[below(ending.verbs.len() as u64) as usize];
     let chosen = MEANS[below(MEANS.len() as u64) as usize];

@@ -1,7 +1,8 @@
 //! One server, started and ended in one of many ways, and what is left of it.
 
 use super::leaks::{Left, Outside};
-use super::processes::{children, end, is_alive, kill, wait, wait_for};
+use super::processes::{end, is_alive, kill, wait, wait_for};
+use crate::usage::children;
 use procfs::process::Process;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;

@@ -1,10 +1,11 @@
 //! File systems that fill up or fail, each in a mount namespace of its own, which ends with the process that holds it.
 
+use crate::child::Killed;
 use rustix::process::geteuid;
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 /// Room for a result that is written whole, and a failing device behind it: 8 MiB and 24 MiB.
 const SMALL: &str = "mount -t tmpfs -o size=8m,mode=0755 tmpfs \"$1\" && mkdir \"$1/place\"";
@@ -19,7 +20,7 @@ const BALLAST_MAX_BYTES: u64 = 64 << 20;
 
 /// One that is mounted; gone with this value.
 pub(super) struct Disk {
-    holder: Child,
+    holder: Killed,
     /// The small file system, seen through the holder.
     root: PathBuf,
 }
@@ -45,7 +46,7 @@ impl Disk {
         let script = format!("{{ {script}; }} && echo {READY} && exec cat");
         command.args(how).args(["sh", "-c"]).arg(script).arg("sh").arg(folder);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let holder = command.spawn().map_err(wrong)?;
+        let holder = Killed(command.spawn().map_err(wrong)?);
         let root =
             PathBuf::from(format!("/proc/{}/root", holder.id())).join(folder.strip_prefix("/").unwrap_or(folder));
         let mut disk = Self { holder, root };
@@ -56,7 +57,8 @@ impl Disk {
         if line.trim_end() == READY {
             return Ok(disk);
         }
-        disk.end();
+        // It has ended, or does so now.
+        let _ = disk.holder.kill();
         let mut said = String::new();
         if let Some(mut stderr) = disk.holder.stderr.take() {
             stderr.read_to_string(&mut said).map_err(wrong)?;
@@ -82,17 +84,5 @@ impl Disk {
             }
         }
         Err("the disk is not full after 64 MiB: it is not ours".into())
-    }
-
-    fn end(&mut self) {
-        // It has ended, or does so now.
-        let _ = self.holder.kill();
-        let _ = self.holder.wait();
-    }
-}
-
-impl Drop for Disk {
-    fn drop(&mut self) {
-        self.end();
     }
 }

@@ -34,7 +34,7 @@ use clap::ArgGroup;
 use clap::builder::PossibleValuesParser;
 pub use cycles::{Chaos, Cycle, VICTIMS, Victim};
 
-use crate::machine;
+use crate::{build_debug_plimsoll, is_wanted, machine};
 use agents::Machines;
 use ending::Ending;
 use endings::ENDINGS;
@@ -113,11 +113,11 @@ pub fn run(options: Options) -> Result<()> {
     if options.agents {
         return kill_agents(seed, &options);
     }
-    let is_wanted = |name: &str| options.only.is_empty() || options.only.iter().any(|only| only == name);
+    let is_wanted = |name: &str| is_wanted(&options.only, name);
     if is_wanted(SERVERS) {
         packages::ensure(packages::FOR_TESTS)?;
     }
-    let program = built()?;
+    let program = build_debug_plimsoll()?;
     println!("     --seed {seed}");
     let mut tries = Tries::new(program.clone(), seed).map_err(anyhow::Error::msg)?;
     for ending in ENDINGS.iter().filter(|ending| is_wanted(ending.name)) {
@@ -132,14 +132,9 @@ pub fn run(options: Options) -> Result<()> {
     finish(&tries, seed, &options)
 }
 
-fn built() -> Result<PathBuf> {
-    workspace::run(&mut workspace::cargo(&["build", "--quiet", "--package", "plimsoll"]))?;
-    Ok(workspace::target().join("debug/plimsoll"))
-}
-
 /// Measurements with load of agents, of which somebody is killed.
 fn kill_agents(seed: u64, options: &Options) -> Result<()> {
-    let program = built()?;
+    let program = build_debug_plimsoll()?;
     println!("     --seed {seed}");
     let mut tries = Tries::new(program.clone(), seed).map_err(anyhow::Error::msg)?;
     let machines = Machines::new(&program);
@@ -193,16 +188,7 @@ fn kill_servers(program: PathBuf, seed: u64, cycles: u64, tries: &mut Tries) -> 
         let (left, named) = (problems.len(), format!("{SERVERS}, cycle {number}, {server}, {}", victim.name()));
         tries.problems.extend(problems.iter().map(|problem| format!("{named}: {problem}")));
         problems.iter().for_each(|problem| println!("\r     {named}: {problem}"));
-        let tried = Tried {
-            struck: true,
-            is_killed: true,
-            kept: Kept::NoResult,
-            lost: None,
-            all_ended: None,
-            said: None,
-            left,
-            problems,
-        };
+        let tried = Tried { struck: true, kept: Kept::NoResult, left, problems, ..Tried::broken(String::new()) };
         row(&mut tries.rows, SERVERS, victim.name()).add(&tried);
         print!("\r     {SERVERS}: {number} of {cycles}, problems {} ", tries.problems.len());
         std::io::stdout().flush()?;
@@ -238,20 +224,16 @@ fn finish(tries: &Tries, seed: u64, options: &Options) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::{Args, FromArgMatches};
+    use crate::testing::parsed;
 
     #[test]
     fn the_page_names_the_command_that_makes_it_again() {
-        let command = || Options::augment_args(clap::Command::new("chaos").no_binary_name(true));
-        let parse = |line: &str| {
-            let matches = command().try_get_matches_from(line.split(' ')).expect("it is a command line");
-            Options::from_arg_matches(&matches).expect("it is a command line")
-        };
+        let parse = |line: &str| parsed::<Options>(line).expect("it is a command line");
         let options = parse("--only sighup,servers --rounds 3 --cycles 9 --write-docs");
         let expected = "cargo xtask chaos --seed 7 --only sighup,servers --rounds 3 --cycles 9 --write-docs";
         assert_eq!(options.command(7), expected);
         let agents = parse("--agents --tries 12");
         assert_eq!(agents.command(7), "cargo xtask chaos --seed 7 --agents --tries 12 --write-docs");
-        assert!(command().try_get_matches_from(["--try", "3"]).is_err(), "of what");
+        assert!(parsed::<Options>("--try 3").is_err(), "of what");
     }
 }

@@ -33,10 +33,7 @@ pub(super) struct Moment {
 impl Moment {
     /// That of a try of an ending, whatever else is tried: in the first `span` of the program, or after its loads if it has any.
     pub(super) fn new(seed: u64, ending: &str, number: u32, span: Duration, has_closing: bool) -> Self {
-        let mut hasher = DefaultHasher::new();
-        (seed, ending, number).hash(&mut hasher);
-        let mut rng = Xoshiro256PlusPlus::seed_from_u64(hasher.finish());
-        let mut below = |limit: u64| rng.next_u64() % limit.max(1);
+        let mut below = below((seed, ending, number));
         let is_closing = has_closing && below(CLOSING_ONE_IN) == 0;
         let (since, longest_us) =
             if is_closing { (Since::Closing, CLOSING_US) } else { (Since::Start, span.as_micros() as u64) };
@@ -48,6 +45,14 @@ impl Moment {
     pub(super) const fn start() -> Self {
         Self { since: Since::Start, delay: Duration::ZERO, hold: Duration::ZERO }
     }
+}
+
+/// Numbers from 0 to below a limit, at random by a seed that may be several things.
+pub(super) fn below(seed: impl Hash) -> impl FnMut(u64) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    seed.hash(&mut hasher);
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(hasher.finish());
+    move |limit| rng.next_u64() % limit.max(1)
 }
 
 #[cfg(test)]

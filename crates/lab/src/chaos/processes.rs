@@ -1,6 +1,6 @@
 //! Signals to processes that were started here, and waits that end.
 
-use procfs::process::{Process, all_processes};
+use procfs::process::Process;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use std::process::Child;
 use std::time::Duration;
@@ -12,11 +12,6 @@ const LOOKS_MAX: usize = 2000;
 /// True if it is there and no zombie.
 pub(super) fn is_alive(pid: i32) -> bool {
     Process::new(pid).and_then(|process| process.stat()).is_ok_and(|stat| stat.state != 'Z')
-}
-
-pub(super) fn children(of: i32) -> Vec<i32> {
-    let all = all_processes().into_iter().flatten().flatten().filter_map(|process| process.stat().ok());
-    all.filter(|stat| stat.ppid == of && stat.state != 'Z').map(|stat| stat.pid).collect()
 }
 
 /// Sends plimsoll a signal and waits for its end.

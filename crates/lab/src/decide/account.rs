@@ -1,5 +1,6 @@
 //! Disturbance of a measurement: CPU time that others took during it.
 
+use crate::usage::Ticks;
 use procfs::process::{Stat, all_processes};
 use procfs::{CurrentSI, KernelStats};
 use serde_json::Value;
@@ -158,10 +159,7 @@ struct Snapshot {
 
 impl Snapshot {
     fn take() -> Self {
-        let cpu = KernelStats::current().expect("/proc/stat").total;
-        let steal = cpu.steal.unwrap_or(0);
-        let busy = cpu.user + cpu.nice + cpu.system + cpu.irq.unwrap_or(0) + cpu.softirq.unwrap_or(0);
-        let total = busy + cpu.idle + cpu.iowait.unwrap_or(0) + steal;
+        let Ticks { steal, total, .. } = Ticks::from(&KernelStats::current().expect("/proc/stat").total);
         // Processes may end while they are read.
         let processes: Vec<Stat> =
             all_processes().expect("/proc").filter_map(|process| process.ok()?.stat().ok()).collect();

@@ -5,9 +5,8 @@ mod page;
 mod servers;
 
 use crate::injections::real::scripted;
-use crate::machine;
-use crate::progress::Progress;
-use crate::zoo;
+use crate::progress::each;
+use crate::{is_wanted, machine, zoo};
 use anyhow::{Result, bail, ensure};
 use std::path::{Path, PathBuf};
 use xtask::{packages, workspace};
@@ -87,16 +86,10 @@ pub fn run(Options { only, binary, show, write_docs }: Options) -> Result<()> {
         bail!("there is no case {unknown}");
     }
     let program = workspace::plimsoll(binary)?;
-    let wanted: Vec<&Case> =
-        all().filter(|case| only.is_empty() || only.iter().any(|name| name == case.name)).collect();
+    let wanted: Vec<&Case> = all().filter(|case| is_wanted(&only, case.name)).collect();
     let forecast_s = |case: &Case| if matches!(case.seen, Seen::Printed { .. }) { SCRIPT_S } else { 0.0 };
-    let mut progress = Progress::new(wanted.iter().map(|case| forecast_s(case)).sum());
-    let mut rows = Vec::new();
-    for case in wanted {
-        progress.say(case.name);
-        rows.push((case, see(&program, case, show)));
-        progress.did(forecast_s(case));
-    }
+    let wanted = each(wanted, |case| (case.name, forecast_s(case)));
+    let rows: Vec<(&Case, Outcome)> = wanted.map(|case| (case, see(&program, case, show))).collect();
     println!("{}\n{}", page::table(&rows), page::sums(&rows));
     ensure!(rows.iter().any(|(_, outcome)| !matches!(outcome, Outcome::NotMeasured(_))), "nothing could be seen");
     if write_docs {

@@ -1,9 +1,10 @@
 //! Hosts as network namespaces on one switch, each with an sshd of its own. All of it ends with one process.
 
+use crate::child::Killed;
 use rustix::process::Pid;
 use std::fs::File;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -84,8 +85,9 @@ const SSH: &str = "ssh-";
 
 /// Hosts that end with this value.
 pub struct Network {
+    /// The first process of its namespace takes all others along.
+    unshare: Killed,
     directory: TempDir,
-    unshare: Child,
     holder: String,
 }
 
@@ -105,7 +107,7 @@ impl Network {
         command.args(["--net", "--mount", "--pid", "--fork", "--kill-child", "bash", "-c", SETUP, "setup"]);
         command.arg(directory.path()).env("PLIMSOLL", program);
         let unshare = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().map_err(wrong)?;
-        let mut network = Self { directory, unshare, holder: String::new() };
+        let mut network = Self { unshare: Killed(unshare), directory, holder: String::new() };
         network.holder = network.await_holder().ok_or_else(|| network.why())?;
         Ok(network)
     }
@@ -195,12 +197,4 @@ fn with_word(begin: &str) -> Vec<Pid> {
 pub fn words(pid: Pid) -> Vec<String> {
     let line = std::fs::read(format!("/proc/{}/cmdline", pid.as_raw_nonzero())).unwrap_or_default();
     line.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect()
-}
-
-impl Drop for Network {
-    fn drop(&mut self) {
-        // The first process of its namespace takes all others along.
-        let _ = self.unshare.kill();
-        let _ = self.unshare.wait();
-    }
 }

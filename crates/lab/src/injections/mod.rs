@@ -14,8 +14,8 @@ use anyhow::{Result, bail};
 use real::{Maker, Real, Said};
 
 use crate::decide::account::{Account, QUIET};
-use crate::machine;
 use crate::progress::Progress;
+use crate::{build_debug_plimsoll, is_wanted, machine};
 use xtask::{packages, workspace};
 
 /// How long a script takes, about.
@@ -111,7 +111,7 @@ pub fn run(Options { repeat: faults, clean, only, made_up: made_up_only, write_d
         bail!("--clean must be from 1 to {faults}, as often as --repeat: each fault is held against its absence");
     }
     complete()?;
-    let is_wanted = |rule: &str| only.is_empty() || only.iter().any(|one| one == rule);
+    let is_wanted = |rule: &str| is_wanted(&only, rule);
     let made_up: Vec<Row> = made_up::ALL
         .iter()
         .filter(|(rule, _)| is_wanted(rule))
@@ -181,8 +181,7 @@ fn make(wanted: &[&'static Real], rounds: Rounds, keep: impl Fn(&[Row]) -> Resul
 /// Everything that is needed, and the binary.
 fn plimsoll() -> Result<PathBuf> {
     packages::ensure(packages::FOR_TESTS)?;
-    workspace::run(&mut workspace::cargo(&["build", "--quiet", "--package", "plimsoll"]))?;
-    Ok(workspace::target().join("debug/plimsoll"))
+    build_debug_plimsoll()
 }
 
 /// Makes a fault once, followed by the same without it when that is wanted.

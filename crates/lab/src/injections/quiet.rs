@@ -10,6 +10,8 @@ use anyhow::{Context, Result};
 use procfs::CurrentSI;
 use rustix::thread::{CpuSet, sched_setaffinity};
 
+use crate::usage::Ticks;
+
 /// Between two wake-ups: rarely enough that who is woken for, and waits a few ten microseconds, is not one in a hundred.
 const NAP: Duration = Duration::from_millis(5);
 /// Before everybody else, so that a CPU that is busy is no pause.
@@ -100,12 +102,7 @@ fn once(mut times: Vec<Duration>) -> Duration {
 /// Ticks given to others and ticks in all, of each CPU.
 fn cpu_times() -> Result<Vec<(u64, u64)>> {
     let stat = procfs::KernelStats::current().context("/proc/stat")?;
-    let times = stat.cpu_time.iter().map(|cpu| {
-        let [stolen, irq, softirq, iowait] =
-            [cpu.steal, cpu.irq, cpu.softirq, cpu.iowait].map(Option::unwrap_or_default);
-        (stolen, cpu.user + cpu.nice + cpu.system + cpu.idle + stolen + irq + softirq + iowait)
-    });
-    Ok(times.collect())
+    Ok(stat.cpu_time.iter().map(Ticks::from).map(|ticks| (ticks.steal, ticks.total)).collect())
 }
 
 /// CPU time of each process but this one, and of those of its children that have ended, by its number; in ticks.

@@ -8,6 +8,7 @@ mod programs;
 use anyhow::{Result, bail, ensure};
 
 use crate::first_verdict::made;
+use crate::is_wanted;
 use cases::CASES;
 use cluster::{Cluster, Parts};
 
@@ -34,8 +35,7 @@ pub fn run(options: Options) -> Result<()> {
     };
     let cluster = Cluster::start(parts)?;
     let mut failed = Vec::new();
-    for case in CASES.iter().filter(|case| options.only.is_empty() || options.only.iter().any(|name| name == case.name))
-    {
+    for case in CASES.iter().filter(|case| is_wanted(&options.only, case.name)) {
         match (case.check)(&cluster) {
             Ok(said) => println!("{:<24} {said}", case.name),
             Err(error) => {

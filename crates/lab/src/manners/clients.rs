@@ -1,6 +1,5 @@
 //! Clients of such a server: plimsoll, curl and wrk, and what each makes of it in a few words.
 
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -10,6 +9,7 @@ use tempfile::TempDir;
 
 use super::server::Server;
 use super::table::{Manner, Outcome, Request};
+use crate::record::{count, findings};
 
 /// Size of an upload: more than the buffers of a socket hold.
 pub const UPLOAD_BYTES: usize = 4 << 20;
@@ -148,10 +148,9 @@ fn refusal(errors: &str) -> String {
 
 /// What a record says, and whether it was to be expected.
 fn of_record(record: &Value, outcome: Outcome) -> Made {
-    let n = |pointer: &str| record.pointer(pointer).and_then(Value::as_u64).unwrap_or(0);
-    let findings = record.pointer("/verdict/findings").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let n = |path: &str| count(record, path);
     let text = |finding: &Value, key: &str| finding[key].as_str().unwrap_or_default().to_owned();
-    let about: Vec<&Value> = findings
+    let about: Vec<&Value> = findings(record)
         .iter()
         .filter(|finding| text(finding, "rule").starts_with(ABOUT_RESPONSES) && finding["state"] != "note")
         .collect();
@@ -175,12 +174,8 @@ fn of_record(record: &Value, outcome: Outcome) -> Made {
         }
     }
     if words.is_empty() {
-        let _ = write!(
-            words,
-            "{} of {REQUESTS} good, and no word: {}",
-            n("/requests/good"),
-            record["requests"]["failures"]
-        );
+        let (good, failures) = (n("/requests/good"), &record["requests"]["failures"]);
+        words = format!("{good} of {REQUESTS} good, and no word: {failures}");
     }
     Made { words, is_expected }
 }

@@ -7,9 +7,9 @@ mod table;
 
 use anyhow::{Result, ensure};
 use clap::builder::PossibleValuesParser;
-use xtask::workspace;
 
-use crate::progress::Progress;
+use crate::progress::each;
+use crate::{build_debug_plimsoll, is_wanted};
 pub use clients::{Clients, Made, UPLOAD_BYTES};
 pub use server::Server;
 pub use table::{MANNERS, Manner, Outcome, Request, Step};
@@ -47,14 +47,10 @@ struct Row {
 /// If a client cannot be started, or plimsoll makes something else of a row.
 pub fn run(options: Options) -> Result<()> {
     // Nothing here is about speed.
-    workspace::run(&mut workspace::cargo(&["build", "--quiet", "--package", "plimsoll"]))?;
-    let clients = Clients::new(&workspace::target().join("debug/plimsoll"))?;
-    let is_wanted = |manner: &&Manner| options.only.is_empty() || options.only.iter().any(|name| name == manner.name);
-    let manners: Vec<&'static Manner> = MANNERS.iter().filter(is_wanted).collect();
-    let mut progress = Progress::new(ROW_S * manners.len() as f64);
+    let clients = Clients::new(&build_debug_plimsoll()?)?;
+    let manners: Vec<&'static Manner> = MANNERS.iter().filter(|manner| is_wanted(&options.only, manner.name)).collect();
     let mut rows = Vec::new();
-    for manner in manners {
-        progress.say(manner.name);
+    for manner in each(manners, |manner| (manner.name, ROW_S)) {
         // Each client has a server of its own: none has to live with what another left behind.
         rows.push(Row {
             manner,
@@ -62,7 +58,6 @@ pub fn run(options: Options) -> Result<()> {
             wrk: clients.wrk(manner, &Server::start(manner)?)?,
             curl: clients.curl(manner, &Server::start(manner)?)?,
         });
-        progress.did(ROW_S);
     }
     print!("{}", page::table(&rows));
     if options.write_docs {

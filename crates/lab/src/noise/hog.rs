@@ -2,7 +2,7 @@
 //! much it has taken.
 
 use std::io::{BufRead, BufReader};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{ChildStdin, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
@@ -13,6 +13,7 @@ use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
 
 use super::bursts::{Bursts, Cycle, LengthOptions, Lengths};
+use crate::child::Killed;
 
 /// How often a burst looks whether it is to end.
 const LOOK: Duration = Duration::from_millis(5);
@@ -149,7 +150,7 @@ impl End {
 
 /// A running hog, which ends with this value.
 pub(super) struct Hog {
-    child: Child,
+    child: Killed,
     /// Its end is the sign to finish.
     stdin: Option<ChildStdin>,
 }
@@ -185,7 +186,7 @@ impl Hog {
             command.arg(name).arg(value.to_string());
         }
         command.arg("--seed").arg(seed.to_string()).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn().context("starting a hog")?;
+        let mut child = Killed(command.spawn().context("starting a hog")?);
         let stdin = child.stdin.take();
         Ok(Self { child, stdin })
     }
@@ -197,13 +198,6 @@ impl Hog {
         let mut line = String::new();
         BufReader::new(out).read_line(&mut line)?;
         account(&line)
-    }
-}
-
-impl Drop for Hog {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 
 use super::pause::sleep;
+use crate::usage::process_cpu_s;
 
 const V1: &str = "/sys/fs/cgroup/cpu";
 const V2: &str = "/sys/fs/cgroup";
@@ -117,12 +118,7 @@ fn upper_quartile(mut values: Vec<f64>) -> f64 {
 
 /// CPU time that `pids` have used so far; s.
 fn cpu_s(pids: &[i32]) -> Result<f64> {
-    let ticks = pids.iter().map(|pid| -> Result<u64> {
-        let stat = procfs::process::Process::new(*pid).and_then(|process| process.stat())?;
-        Ok(stat.utime + stat.stime)
-    });
-    let ticks: u64 = ticks.sum::<Result<_>>().context("the CPU time of what gets the quota")?;
-    Ok(ticks as f64 / procfs::ticks_per_second() as f64)
+    pids.iter().map(|pid| process_cpu_s(*pid)).sum()
 }
 
 /// Of `cpu.stat`: nanoseconds in version 1, microseconds in version 2.

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -11,11 +11,11 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::answer::Answer;
+use crate::child::Killed;
+use crate::record::MEASURED;
 
 /// How often the end of a sweep is looked for.
 const POLL: Duration = Duration::from_millis(20);
-/// The result is valid or bound, or it is not valid.
-const FINE: [i32; 2] = [0, 4];
 /// A short sweep, which shows that everything works and no more.
 const QUICK: [&str; 6] = ["-d", "500ms", "--warmup", "100ms", "--iterations", "1"];
 
@@ -37,7 +37,7 @@ pub(super) struct Made {
 
 /// A sweep under way; ended with this value.
 pub(super) struct Running {
-    child: Child,
+    child: Killed,
     began: Instant,
     directory: TempDir,
 }
@@ -51,7 +51,7 @@ impl Sweep {
         command.args(["--json", "--quiet", "--output"]).arg(directory.path().join("record"));
         command.stdin(Stdio::null()).stdout(file("stdout")?).stderr(file("stderr")?);
         let child = command.spawn().with_context(|| format!("starting {}", self.program.display()))?;
-        Ok(Running { child, began: Instant::now(), directory })
+        Ok(Running { child: Killed(child), began: Instant::now(), directory })
     }
 
     /// The sweep `name`: as an earlier call has kept it, or measured now.
@@ -88,7 +88,7 @@ impl Sweep {
         let status = running.wait(limit)?;
         let wall_s = running.began.elapsed().as_secs_f64();
         let (stdout, stderr) = (running.printed("stdout")?, running.printed("stderr")?);
-        if !status.code().is_some_and(|code| FINE.contains(&code)) {
+        if !status.code().is_some_and(|code| MEASURED.contains(&code)) {
             bail!("plimsoll sweep ended with {status}: {}", stderr.trim());
         }
         if let Some(keep) = &self.keep {
@@ -123,13 +123,6 @@ impl Running {
 
     fn printed(&self, name: &str) -> Result<String> {
         fs::read_to_string(self.directory.path().join(name)).context("what plimsoll printed")
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

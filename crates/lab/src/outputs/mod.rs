@@ -15,7 +15,8 @@ use serde::{Deserialize, Serialize};
 use xtask::workspace;
 
 use crate::install;
-use crate::progress::Progress;
+use crate::is_wanted;
+use crate::progress::each;
 use server::{Fault, Server, Truth};
 use tool::{TOOLS, Tool};
 
@@ -77,13 +78,10 @@ struct Fixture {
 pub fn run(options: Options) -> Result<()> {
     let folder = workspace::root().join(FOLDER);
     std::fs::create_dir_all(&folder)?;
-    let is_wanted =
-        |tool: &&Tool| !options.stored && options.only.is_empty() || options.only.iter().any(|form| form == tool.form);
-    let wanted: Vec<&Tool> = TOOLS.iter().filter(is_wanted).collect();
-    let mut progress = Progress::new(RUN_S * (wanted.len() * CASES.len()) as f64);
+    let wanted: Vec<&Tool> =
+        TOOLS.iter().filter(|tool| !options.stored && is_wanted(&options.only, tool.form)).collect();
     let mut fixtures = stored(&folder)?;
-    for tool in wanted {
-        progress.say(tool.form);
+    for tool in each(wanted, |tool| (tool.form, RUN_S * CASES.len() as f64)) {
         match captured(tool, &folder) {
             Ok(new) => {
                 fixtures.retain(|fixture| !new.iter().any(|new| new.file == fixture.file));
@@ -91,7 +89,6 @@ pub fn run(options: Options) -> Result<()> {
             }
             Err(error) => eprintln!("  left out: {error:#}"),
         }
-        progress.did(RUN_S * CASES.len() as f64);
     }
     fixtures.sort_by(|one, other| one.file.cmp(&other.file));
     if !options.stored {

@@ -7,7 +7,6 @@ mod client;
 mod figures;
 pub mod floor;
 mod goals;
-mod install;
 mod isolation;
 mod lab;
 mod latency;
@@ -20,13 +19,17 @@ mod tables;
 mod throughput;
 mod tools;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use crate::install::Origin;
 use crate::progress::Progress;
+use crate::raise_file_limit;
 use anyhow::{Context, Result, bail};
 use lab::Lab;
 use xtask::{packages, workspace};
 
+/// Tools that come through cargo. One that cannot be had is left out of the comparison, and the page says so.
+const TOOLS: [&str; 2] = ["oha", "rewrk"];
 /// What starting and ending a client takes beside its window, in seconds: for the forecast only.
 const RUN_OVERHEAD_S: f64 = 0.3;
 /// What `--only` calls the latencies under a stall and the evenness of open loops.
@@ -116,7 +119,7 @@ pub fn run(options: Options) -> Result<()> {
     let Some(isolation) = isolation::of_this_process() else {
         return prepare_and_isolate();
     };
-    lab::raise_file_limit()?;
+    raise_file_limit()?;
     let lab = Lab::open(settings.raw.as_deref(), isolation)?;
     let results = measure(&lab, &settings)?;
     std::fs::write(lab.file("rounds.csv"), tables::rounds(&results.cases)).context("writing rounds.csv")?;
@@ -155,7 +158,11 @@ fn measure(lab: &Lab, settings: &Settings) -> Result<Results> {
 /// Everything that needs the network, then this task again, isolated.
 fn prepare_and_isolate() -> Result<()> {
     packages::ensure(packages::FOR_PEERS)?;
-    install::ensure();
+    for name in TOOLS {
+        if let Err(error) = Origin::Crates(name).install(Path::new(".")) {
+            eprintln!("going on without {name}: {error:#}");
+        }
+    }
     isolation::restart_isolated()
 }
 

@@ -84,39 +84,28 @@ mod tests {
     }
 
     #[test]
-    fn wrk() {
-        let text = include_str!("captured/wrk.txt");
-        assert_eq!(read(Tool::Wrk, text), quantiles(3.3, 71.81, 193.86, 207.44));
-        let refused = "unable to connect to 127.0.0.1:1 Connection refused\n";
-        assert_eq!(read(Tool::Wrk, refused), None);
-    }
-
-    #[test]
-    fn ab() {
-        assert_eq!(read(Tool::Ab, include_str!("captured/ab.txt")), quantiles(0.0, 8.0, 24.0, 208.0));
-    }
-
-    #[test]
-    fn hey() {
-        assert_eq!(read(Tool::Hey, include_str!("captured/hey.txt")), quantiles(1.5, 5.8, 187.4, 193.8));
-    }
-
-    #[test]
-    fn h2load_prints_the_largest_only() {
-        let expected = Quantiles { max: Some(192.5), ..Quantiles::default() };
-        assert_eq!(read(Tool::H2load, include_str!("captured/h2load.txt")), Some(expected));
-    }
-
-    #[test]
-    fn httperf_prints_median_and_largest_of_connections() {
-        let expected = Quantiles { p50: Some(14.5), max: Some(481.5), ..Quantiles::default() };
-        assert_eq!(read(Tool::Httperf, include_str!("captured/httperf.txt")), Some(expected));
-    }
-
-    #[test]
-    fn siege_prints_the_longest_only() {
-        let expected = Quantiles { max: Some(240.0), ..Quantiles::default() };
-        assert_eq!(read(Tool::Siege, include_str!("captured/siege.json")), Some(expected));
+    fn what_a_tool_prints_is_read_and_nothing_else() {
+        let only_max = |ms| Some(Quantiles { max: Some(ms), ..Quantiles::default() });
+        // Of connections.
+        let of_httperf = Some(Quantiles { p50: Some(14.5), max: Some(481.5), ..Quantiles::default() });
+        for (tool, text, expected) in [
+            (Tool::Wrk, include_str!("captured/wrk.txt"), quantiles(3.3, 71.81, 193.86, 207.44)),
+            (Tool::Wrk, "unable to connect to 127.0.0.1:1 Connection refused\n", None),
+            (Tool::Ab, include_str!("captured/ab.txt"), quantiles(0.0, 8.0, 24.0, 208.0)),
+            (Tool::Hey, include_str!("captured/hey.txt"), quantiles(1.5, 5.8, 187.4, 193.8)),
+            (Tool::H2load, include_str!("captured/h2load.txt"), only_max(192.5)),
+            (Tool::Httperf, include_str!("captured/httperf.txt"), of_httperf),
+            (Tool::Siege, include_str!("captured/siege.json"), only_max(240.0)),
+            (Tool::Rewrk, include_str!("captured/rewrk.txt"), quantiles(6.59, 16.48, 83.68, 204.41)),
+            (
+                Tool::Plimsoll,
+                r#"{"latency_ns":{"response":{"p50":100000,"p90":100000000,"p99":190000000,"max":200000000}}}"#,
+                quantiles(0.1, 100.0, 190.0, 200.0),
+            ),
+            (Tool::Plimsoll, "{}", None),
+        ] {
+            assert_eq!(read(tool, text), expected, "{}", tool.name());
+        }
     }
 
     #[test]
@@ -124,18 +113,6 @@ mod tests {
         let found = read(Tool::Oha, include_str!("captured/oha.json")).unwrap();
         let rounded = [found.p50, found.p90, found.p99, found.max].map(|ms| (ms.unwrap() * 100.0).round() / 100.0);
         assert_eq!(rounded, [0.1, 2.28, 191.43, 202.93]);
-    }
-
-    #[test]
-    fn rewrk() {
-        assert_eq!(read(Tool::Rewrk, include_str!("captured/rewrk.txt")), quantiles(6.59, 16.48, 83.68, 204.41));
-    }
-
-    #[test]
-    fn plimsoll() {
-        let text = r#"{"latency_ns":{"response":{"p50":100000,"p90":100000000,"p99":190000000,"max":200000000}}}"#;
-        assert_eq!(read(Tool::Plimsoll, text), quantiles(0.1, 100.0, 190.0, 200.0));
-        assert_eq!(read(Tool::Plimsoll, "{}"), None);
     }
 
     #[test]

@@ -17,7 +17,10 @@ use super::isolation;
 use super::lab::{CLIENT_CORE, Lab};
 use super::server::Server;
 use super::tools::{Invocation, Tool, plimsoll};
+use crate::child::Killed;
 use crate::markdown::{Table, line};
+use crate::record::number;
+use crate::usage;
 use xtask::packages;
 
 /// Loads whose difference gives the memory of a connection.
@@ -143,7 +146,7 @@ fn hold(lab: &Lab, connections: u32) -> Result<Held> {
     let finished = finished?;
     let open_at_server = open_at_server.map_err(|_| anyhow::Error::msg("the watcher of the server panicked"))??;
     let record: Value = serde_json::from_str(&finished.stdout).context("plimsoll printed no JSON object")?;
-    let number = |path: &str| record.pointer(path).and_then(Value::as_f64).with_context(|| format!("no {path}"));
+    let number = |path: &str| number(&record, path);
     Ok(Held {
         connections,
         established: number("/connections/established")? as u64,
@@ -187,11 +190,7 @@ fn memory_over_time(lab: &Lab, minutes: u32) -> Result<()> {
     let invocation = plimsoll(&format!("{}bytes/64 -c {LONG_CONNECTIONS}", server.url), seconds);
     let output = lab.file("memory.json");
     let mut client = start(lab, &invocation, &output)?;
-    let outcome = sample(&mut client, Duration::from_secs(seconds.into()) + GRACE);
-    // Whatever went wrong, it must not go on.
-    let _ = client.kill();
-    let _ = client.wait();
-    let (samples_kib, status) = outcome?;
+    let (samples_kib, status) = sample(&mut client, Duration::from_secs(seconds.into()) + GRACE)?;
     ensure!(
         status.code().is_some_and(|code| invocation.accepted.contains(&code)),
         "plimsoll ended with {status} after {} samples",
@@ -212,12 +211,12 @@ fn memory_over_time(lab: &Lab, minutes: u32) -> Result<()> {
     Ok(())
 }
 
-fn start(lab: &Lab, invocation: &Invocation, output: &Path) -> Result<Child> {
+fn start(lab: &Lab, invocation: &Invocation, output: &Path) -> Result<Killed> {
     let program = Tool::Plimsoll.path().context("plimsoll is not built")?;
     let mut command = Lab::pinned(CLIENT_CORE, &program);
     command.args(&invocation.arguments).arg("-o").arg(lab.file("memory.run"));
     command.stdin(Stdio::null()).stdout(File::create(output)?).stderr(File::create(lab.file("memory.err"))?);
-    command.spawn().context("cannot start plimsoll")
+    command.spawn().map(Killed).context("cannot start plimsoll")
 }
 
 /// Resident set every few seconds until the process ends, in KiB.
@@ -233,7 +232,7 @@ fn sample(client: &mut Child, limit: Duration) -> Result<(Vec<u64>, ExitStatus)>
         if started.elapsed() > limit {
             bail!("plimsoll is still running after {} s", limit.as_secs());
         }
-        samples_kib.push(super::lab::process_kib(client.id(), "VmRSS")?);
+        samples_kib.push(usage::sizes(client.id())?.vmrss.context("no VmRSS of plimsoll")?);
         if samples_kib.len().is_multiple_of(SAMPLES_PER_MINUTE) {
             eprintln!("{} min: {} KiB", samples_kib.len() / SAMPLES_PER_MINUTE, samples_kib[samples_kib.len() - 1]);
         }

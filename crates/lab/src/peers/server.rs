@@ -1,16 +1,17 @@
 //! Servers under test, each on its own core, a free port of loopback and a folder of its own; stopped by pid.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use rustix::process::{Pid, Signal};
 use serde_json::Value;
 
-use super::lab::{self, Lab, SERVER_CORE};
+use super::lab::{Lab, SERVER_CORE};
+use crate::child::{Killed, announced};
+use crate::loopback::{await_ports, free_ports, get, write_certificate};
+use crate::usage;
 use xtask::workspace;
 
 /// How long a server may take to start or to stop.
@@ -24,7 +25,7 @@ pub(super) const CIPHER_SUITE: &str = "TLS_AES_256_GCM_SHA384";
 
 /// A running server; dropping it stops it.
 pub(super) struct Server {
-    child: Child,
+    child: Killed,
     pub(super) url: String,
     /// Address and path of what tells the server's own counts.
     status: (String, &'static str),
@@ -52,7 +53,7 @@ impl Server {
     pub(super) fn null() -> Result<Self> {
         let mut command = Lab::pinned(SERVER_CORE, &workspace::release_binary("lab"));
         command.args(["null-server", "--listen", "127.0.0.1:0"]);
-        Self::announced(command)
+        Self::listening(command)
     }
 
     /// plimsoll's built-in target; `options` go after its own.
@@ -61,7 +62,7 @@ impl Server {
         std::fs::File::create(log).with_context(|| format!("cannot write {}", log.display()))?;
         let mut command = Lab::pinned(SERVER_CORE, &workspace::release_binary("plimsoll"));
         command.args(["target", "--listen", "127.0.0.1:0"]).args(options).arg("--log").arg(log);
-        Self::announced(command)
+        Self::listening(command)
     }
 
     /// One nginx worker that answers from memory, with or without TLS 1.3.
@@ -76,18 +77,17 @@ impl Server {
         std::fs::write(&config, nginx_config(&folder.to_string_lossy(), port, status_port, tls))?;
         let mut command = Lab::pinned(SERVER_CORE, &lab.nginx);
         command.arg("-p").arg(&folder).arg("-c").arg(&config).args(["-e", "error.log"]);
-        let child = command.stdin(Stdio::null()).spawn().context("cannot start nginx")?;
+        let child = Killed(command.stdin(Stdio::null()).spawn().context("cannot start nginx")?);
         let scheme = if tls { "https" } else { "http" };
         let url = format!("{scheme}://127.0.0.1:{port}/");
         let mut server = Self { child, url, status: (format!("127.0.0.1:{status_port}"), "/") };
-        server.wait_for_port(port)?;
+        await_ports(&mut server.child, &[port], TIMEOUT).context("nginx")?;
         Ok(server)
     }
 
     /// What the server has counted so far, this asking included.
     pub(super) fn counts(&self) -> Result<Counts> {
-        let (address, path) = &self.status;
-        let body = get(address, path).with_context(|| format!("asking {address} for its counts"))?;
+        let body = self.body()?;
         parse_counts(&body).with_context(|| format!("no counts in `{body}`"))
     }
 
@@ -108,49 +108,34 @@ impl Server {
 
     /// Connections that are open at the built-in target, this asking left out.
     pub(super) fn open_connections(&self) -> Result<u64> {
-        let (address, path) = &self.status;
-        let body = get(address, path).with_context(|| format!("asking {address} for its counts"))?;
+        let body = self.body()?;
         Ok(parse_open(&body).with_context(|| format!("no open connections in `{body}`"))?.saturating_sub(1))
+    }
+
+    /// What the server answers when it is asked for its counts.
+    fn body(&self) -> Result<String> {
+        let (address, path) = &self.status;
+        let response = get(address, path, TIMEOUT).with_context(|| format!("asking {address} for its counts"))?;
+        let (_, body) = response.split_once("\r\n\r\n").context("no head")?;
+        Ok(body.to_owned())
     }
 
     /// Largest resident set so far, in KiB.
     pub(super) fn peak_kib(&self) -> Result<u64> {
-        lab::process_kib(self.child.id(), "VmHWM")
+        usage::sizes(self.child.id())?.vmhwm.context("no VmHWM of a server")
     }
 
-    /// CPU seconds spent so far.
+    /// CPU seconds spent so far; of nginx those of master and worker.
     pub(super) fn cpu_s(&self) -> f64 {
-        lab::process_cpu_s(self.child.id())
+        let pid = self.child.id().cast_signed();
+        usage::children(pid).into_iter().chain([pid]).filter_map(|pid| usage::process_cpu_s(pid).ok()).sum()
     }
 
     /// Starts a server whose first line of output is JSON with a field `listening`.
-    fn announced(mut command: Command) -> Result<Self> {
-        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().context("cannot start a server")?;
-        let mut output = BufReader::new(child.stdout.take().context("no standard output")?);
-        let mut server = Self { child, url: String::new(), status: (String::new(), "/stats") };
-        let mut line = String::new();
-        output.read_line(&mut line)?;
-        let first: Value = serde_json::from_str(&line).with_context(|| format!("not an announcement: `{line}`"))?;
-        let address = first["listening"].as_str().with_context(|| format!("no `listening` in `{line}`"))?;
-        server.url = format!("http://{address}/");
-        server.status.0 = address.to_owned();
-        // A full pipe would stop the server.
-        std::thread::spawn(move || std::io::copy(&mut output, &mut std::io::sink()));
-        Ok(server)
-    }
-
-    fn wait_for_port(&mut self, port: u16) -> Result<()> {
-        let started = Instant::now();
-        while started.elapsed() < TIMEOUT {
-            if let Some(status) = self.child.try_wait()? {
-                bail!("the server ended at once with {status}");
-            }
-            if TcpStream::connect(("127.0.0.1", port)).is_ok() {
-                return Ok(());
-            }
-            std::thread::sleep(POLL);
-        }
-        bail!("nothing listens on port {port} after {TIMEOUT:?}")
+    fn listening(mut command: Command) -> Result<Self> {
+        let (child, said) = announced(&mut command)?;
+        let address = said["listening"].as_str().with_context(|| format!("no `listening` in {said}"))?;
+        Ok(Self { child, url: format!("http://{address}/"), status: (address.to_owned(), "/stats") })
     }
 }
 
@@ -167,20 +152,7 @@ impl Drop for Server {
             }
             std::thread::sleep(POLL);
         }
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
-}
-
-/// The body of an answer to GET.
-fn get(address: &str, path: &str) -> Result<String> {
-    let mut stream = TcpStream::connect(address)?;
-    stream.set_read_timeout(Some(TIMEOUT))?;
-    stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").as_bytes())?;
-    let mut response = String::new();
-    stream.read_to_string(&mut response)?;
-    let (_, body) = response.split_once("\r\n\r\n").context("no head")?;
-    Ok(body.to_owned())
 }
 
 /// The null server's `{"connections":2,"requests":2}`, or the third line of nginx's `stub_status`: accepted, handled,
@@ -197,20 +169,6 @@ fn parse_counts(body: &str) -> Option<Counts> {
 fn parse_open(body: &str) -> Option<u64> {
     let stats: Value = serde_json::from_str(body).ok()?;
     stats["workers"].as_array()?.iter().map(|worker| worker["open"].as_u64()).sum()
-}
-
-/// Two ports that are free now.
-fn free_ports() -> Result<[u16; 2]> {
-    let listeners = [TcpListener::bind("127.0.0.1:0")?, TcpListener::bind("127.0.0.1:0")?];
-    Ok([listeners[0].local_addr()?.port(), listeners[1].local_addr()?.port()])
-}
-
-/// A self-signed certificate (ECDSA, P-256) and its key.
-fn write_certificate(folder: &Path) -> Result<()> {
-    let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).context("making a certificate")?;
-    std::fs::write(folder.join("cert.pem"), made.cert.pem())?;
-    std::fs::write(folder.join("key.pem"), made.signing_key.serialize_pem())?;
-    Ok(())
 }
 
 /// Everything nginx writes goes into `folder`; 64 bytes of body, connections kept for ever.

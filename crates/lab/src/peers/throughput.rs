@@ -5,11 +5,12 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 
 use super::client::{self, Cost};
-use super::lab::{Lab, machine_cpu_s};
+use super::lab::Lab;
 use super::server::{Counts, Server};
 use super::tools::{Closed, Mode, Tool};
 use super::{RUN_OVERHEAD_S, Settings};
 use crate::progress::Progress;
+use crate::usage::machine_cpu_s;
 
 /// Connections of the case that shows memory and large ready sets.
 const MANY_CONNECTIONS: u32 = 1024;

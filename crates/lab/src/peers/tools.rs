@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use super::{floor, install};
+use super::floor;
+use crate::install;
 use xtask::{packages, workspace};
 
 /// Requests per second asked for.
@@ -109,7 +110,7 @@ impl Tool {
         match self {
             Self::BareLoop => Some(workspace::release_binary("lab")),
             Self::Plimsoll => Some(workspace::release_binary("plimsoll")),
-            Self::Oha | Self::Rewrk => Some(install::path(self.name())).filter(|path| path.is_file()),
+            Self::Oha | Self::Rewrk => Some(install::crates().join(self.name())).filter(|path| path.is_file()),
             _ => packages::find(self.name()),
         }
     }

@@ -4,13 +4,14 @@ mod page;
 pub(crate) mod runs;
 mod toggled;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use model::Estimate;
 use serde_json::Value;
 use stats::paired_ratio;
 
 use crate::machine;
 use crate::progress::Progress;
+use crate::record::{count, number};
 use runs::{Bench, Goodput};
 use xtask::workspace;
 
@@ -131,10 +132,6 @@ fn measure(bench: &Bench, blocks: usize, seed: u64) -> Result<Results> {
     })
 }
 
-pub(crate) fn number(record: &Value, path: &str) -> Result<f64> {
-    record.pointer(path).and_then(Value::as_f64).with_context(|| format!("the record has no {path}"))
-}
-
 fn cost(record: &Value, path: &str) -> Result<Cost> {
     let of = |name: &str| number(record, &format!("{path}/{name}"));
     Ok(Cost { looks: of("looks")? as u64, ms_per_look: of("cpu_ns_per_look")? / 1e6, cpu_share: of("cpu_share")? })
@@ -142,8 +139,7 @@ fn cost(record: &Value, path: &str) -> Result<Cost> {
 
 /// Both ends of all connections.
 fn sockets(record: &Value) -> u64 {
-    let ends = ["server", "client"].map(|end| record.pointer(&format!("/observed/sockets/{end}/established")));
-    ends.into_iter().flatten().filter_map(Value::as_u64).sum()
+    ["server", "client"].map(|end| count(record, &format!("/observed/sockets/{end}/established"))).iter().sum()
 }
 
 fn accounts(record: &Value) -> Result<Accounts> {

@@ -1,16 +1,17 @@
 //! The loads: plimsoll on its built-in target, beside what makes samples expensive, and with and without samples.
 
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde_json::Value;
 use tempfile::TempDir;
 
 use super::{CONNECTIONS, SLEEPERS, THREADS};
+use crate::child::{Killed, announced};
+use crate::record::{MEASURED, number, printed};
 
 /// What is loaded, on one core from another, in two ways.
 struct Load {
@@ -30,9 +31,6 @@ const STEADY: Load =
 const PROFILED: Load = Load { server: "target", connections: "16", arms: [&[], &["--profile"]], every: 3 };
 /// In the order in which a block measures them.
 const LOADS: [Load; 2] = [STEADY, PROFILED];
-/// The result is valid, or not: nothing here is about that.
-const FINE: [i32; 2] = [0, 4];
-
 /// Where a record is, in a directory of its own.
 pub(crate) const RECORD: &str = "record";
 
@@ -49,16 +47,6 @@ pub(super) struct Goodput {
     pub(super) unprofiled: Option<String>,
 }
 
-/// A process that ends with this value.
-pub(super) struct Ending(pub(super) Child);
-
-impl Drop for Ending {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 impl Bench {
     pub(crate) fn new(program: PathBuf) -> Result<Self> {
         Ok(Self { program, records: tempfile::tempdir().context("a directory for records")? })
@@ -66,8 +54,8 @@ impl Bench {
 
     /// A light load over many connections beside many processes. It is a closed loop: an open one opens what it needs.
     pub(super) fn many(&self) -> Result<Value> {
-        let sleep = || Command::new("sleep").arg("600").stdin(Stdio::null()).spawn().map(Ending);
-        let sleepers: Vec<Ending> = (0..SLEEPERS).map(|_| sleep()).collect::<Result<_, _>>().context("sleep")?;
+        let sleep = || Command::new("sleep").arg("600").stdin(Stdio::null()).spawn().map(Killed);
+        let sleepers: Vec<Killed> = (0..SLEEPERS).map(|_| sleep()).collect::<Result<_, _>>().context("sleep")?;
         let (connections, (_target, url)) = (CONNECTIONS.to_string(), self.target(&[])?);
         let slow = format!("{url}sleep?time=2s");
         let record = self.run(&[&slow, "-c", &connections, "-d", "15s", "--warmup", "2s"])?;
@@ -88,14 +76,9 @@ impl Bench {
     }
 
     /// The built-in target with these flags, and its URL.
-    pub(super) fn target(&self, flags: &[&str]) -> Result<(Ending, String)> {
+    pub(super) fn target(&self, flags: &[&str]) -> Result<(Killed, String)> {
         let mut command = Command::new(&self.program);
-        command.arg("target").args(flags).arg("--die-with-parent").stdin(Stdio::null());
-        let mut target = Ending(command.stdout(Stdio::piped()).spawn().context("starting the target")?);
-        let mut line = String::new();
-        let out = target.0.stdout.take().context("it is piped")?;
-        BufReader::new(out).read_line(&mut line)?;
-        let said: Value = serde_json::from_str(&line).context("the target's first line")?;
+        let (target, said) = announced(command.arg("target").args(flags).arg("--die-with-parent"))?;
         let url = said["url"].as_str().context("the target names no URL")?;
         Ok((target, url.to_owned()))
     }
@@ -126,7 +109,7 @@ impl Bench {
         for arm in order {
             let its = ["--serve", load.server, "-c", load.connections, "-d", "3s", "--warmup", "500ms"];
             let record = self.run(&[&its[..], load.arms[arm]].concat())?;
-            per_s[arm] = super::number(&record, "/goodput_per_s/value")?;
+            per_s[arm] = number(&record, "/goodput_per_s/value")?;
             let why = record.get("profile_unavailable").and_then(Value::as_str);
             goodput.unprofiled = goodput.unprofiled.take().or_else(|| why.map(str::to_owned));
         }
@@ -142,13 +125,7 @@ impl Bench {
 
     /// The same, with all that is recorded in `directory`.
     pub(crate) fn run_in(&self, arguments: &[&str], directory: &Path) -> Result<Value> {
-        let output = self.command(arguments, directory).output().context("starting plimsoll")?;
-        let is_fine = output.status.code().is_some_and(|code| FINE.contains(&code));
-        if !is_fine {
-            let stderr = String::from_utf8_lossy(&output.stderr);
-            bail!("plimsoll run {} ended with {}: {}", arguments.join(" "), output.status, stderr.trim());
-        }
-        serde_json::from_slice(&output.stdout).context("plimsoll printed no JSON")
+        printed(&mut self.command(arguments, directory), &MEASURED)
     }
 
     /// `plimsoll run` with its record in `directory`.

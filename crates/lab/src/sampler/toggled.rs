@@ -9,7 +9,8 @@ use anyhow::{Context, Result, ensure};
 use model::{Event, NS_PER_S, Phase, Tick};
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::runs::{Bench, Ending, RECORD, orders};
+use super::runs::{Bench, RECORD, orders};
+use crate::child::Killed;
 
 /// How long sampling goes on, or is stopped: long enough for some samples.
 const STRETCH_S: usize = 2;
@@ -31,11 +32,11 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 pub(super) fn pairs(bench: &Bench, pairs: usize, seed: u64, mut begins: impl FnMut(usize)) -> Result<Vec<(f64, f64)>> {
     let (_target, url) = bench.target(&["--cpus", "0"])?;
     let long = format!("{}s", pairs * 2 * STRETCH_S + SPARE_S);
-    let start = |name: &str, flags: &[&str]| -> Result<(Ending, Ticks)> {
+    let start = |name: &str, flags: &[&str]| -> Result<(Killed, Ticks)> {
         let directory = bench.records.path().join(name);
         std::fs::create_dir(&directory)?;
         let mut command = bench.command(&[&[url.as_str(), "-d", &long], flags].concat(), &directory);
-        let run = Ending(command.stdout(Stdio::null()).spawn().context("starting plimsoll")?);
+        let run = Killed(command.stdout(Stdio::null()).spawn().context("starting plimsoll")?);
         Ok((run, Ticks::of(&directory.join(RECORD))?))
     };
     let (looks, mut looked) = start("looks", &LOOKS)?;
@@ -65,12 +66,12 @@ fn per_s_of(ticks: &[Tick]) -> f64 {
 }
 
 /// The run that takes the samples.
-struct Looks(Ending);
+struct Looks(Killed);
 
 impl Looks {
     fn go_on(&self, on: bool) -> Result<()> {
         let signal = if on { Signal::CONT } else { Signal::STOP };
-        kill_process(Pid::from_child(&self.0.0), signal).context("the run that looks has ended")
+        kill_process(Pid::from_child(&self.0), signal).context("the run that looks has ended")
     }
 }
 

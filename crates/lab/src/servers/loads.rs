@@ -12,6 +12,7 @@ use super::Settings;
 use super::server::{MODIFIED, Server};
 use super::setup::{BIG_BYTES, Pages, SMALL_BYTES, Setup};
 use super::truth::{self, Truth};
+use crate::record::{ANY, count, findings, printed};
 
 /// Connections of every load.
 pub(super) const CONNECTIONS: u32 = 8;
@@ -194,10 +195,8 @@ fn is(truth: Truth, status: u16, bytes: u64) -> bool {
 
 /// What a record says, held against whether curl got a good response and kept its connection; none: it was not to.
 fn said(record: &Value, good: bool, is_kept: Option<bool>) -> Said {
-    let n = |pointer: &str| record.pointer(pointer).and_then(Value::as_u64).unwrap_or(0);
-    let (planned, all_good) = (n("/requests/planned"), n("/requests/good"));
-    let findings = record.pointer("/verdict/findings").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let rules: Vec<(&str, &str)> = findings
+    let (planned, all_good) = (count(record, "/requests/planned"), count(record, "/requests/good"));
+    let rules: Vec<(&str, &str)> = findings(record)
         .iter()
         .filter(|finding| finding["state"] != "note")
         .filter_map(|finding| Some((finding["rule"].as_str()?, finding["state"].as_str()?)))
@@ -205,7 +204,7 @@ fn said(record: &Value, good: bool, is_kept: Option<bool>) -> Said {
     let fires = |rule: &str| rules.iter().any(|(fired, _)| *fired == rule);
     let state = record["verdict"]["state"].as_str().unwrap_or("?");
     let told = told(record, &fires, is_kept);
-    let reopened = n("/connections/reconnects") as f64 / planned.max(1) as f64;
+    let reopened = count(record, "/connections/reconnects") as f64 / planned.max(1) as f64;
     let wrong = match is_kept {
         _ if planned == 0 => Some("no request was sent".to_owned()),
         _ if good && all_good + told < planned => {
@@ -240,25 +239,14 @@ fn plimsoll() -> PathBuf {
 /// A record of `run`.
 fn run(url: &str, arguments: &[&str]) -> Result<Value> {
     let c = CONNECTIONS.to_string();
-    let output = Command::new(plimsoll())
-        .args(["run", url, "--json", "-q", "-c", &c, "--timeout", "5s"])
-        .args(arguments)
-        .stdin(Stdio::null())
-        .output()
-        .context("cannot start plimsoll")?;
-    let stdout = String::from_utf8_lossy(&output.stdout);
-    serde_json::from_str(&stdout).with_context(|| {
-        format!("plimsoll run {url} {}: {}", arguments.join(" "), String::from_utf8_lossy(&output.stderr).trim())
-    })
+    let mut command = Command::new(plimsoll());
+    printed(command.args(["run", url, "--json", "-q", "-c", &c, "--timeout", "5s"]).args(arguments), &ANY)
 }
 
 /// What `check` finds worse than a note about the target.
 fn check(url: &str) -> Result<String> {
     let c = CONNECTIONS.to_string();
-    let output = Command::new(plimsoll()).args(["check", url, "-c", &c, "--json", "-q"]).stdin(Stdio::null()).output();
-    let output = output.context("cannot start plimsoll")?;
-    let record: Value = serde_json::from_slice(&output.stdout)
-        .with_context(|| format!("plimsoll check {url}: {}", String::from_utf8_lossy(&output.stderr).trim()))?;
+    let record = printed(Command::new(plimsoll()).args(["check", url, "-c", &c, "--json", "-q"]), &ANY)?;
     let rows = record["rows"].as_array().map(Vec::as_slice).unwrap_or_default();
     let bad = rows.iter().filter(|row| row["state"] == "warning" || row["state"] == "invalid");
     let about_target = bad.filter(|row| row["rule"].as_str().is_some_and(|rule| rule.starts_with("ER-")));

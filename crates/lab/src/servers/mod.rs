@@ -12,8 +12,8 @@ use clap::builder::PossibleValuesParser;
 use xtask::packages::{self, Tool};
 use xtask::workspace;
 
-use crate::machine;
-use crate::progress::Progress;
+use crate::progress::each;
+use crate::{is_wanted, machine};
 use loads::Outcome;
 use server::Server;
 use setup::Setup;
@@ -68,8 +68,7 @@ pub fn run(options: Options) -> Result<()> {
     packages::ensure(CLIENTS)?;
     workspace::build_plimsoll()?;
     let settings = Settings { rounds: options.rounds, seconds: options.seconds };
-    let is_wanted = |setup: &&Setup| options.only.is_empty() || options.only.iter().any(|name| name == setup.name);
-    let wanted: Vec<&'static Setup> = setups::all().filter(is_wanted).collect();
+    let wanted: Vec<&'static Setup> = setups::all().filter(|setup| is_wanted(&options.only, setup.name)).collect();
     let each_s = f64::from(settings.seconds) * (IN_TURN * f64::from(settings.rounds) + 1.0) + OTHER_S;
     let before =
         if options.write_docs && !options.only.is_empty() { workspace::read(page::PATH)? } else { String::new() };
@@ -77,17 +76,14 @@ pub fn run(options: Options) -> Result<()> {
         true => Ok(page::render(&machine(), rows, &settings)),
         false => page::again(&before, &machine(), rows, &settings),
     };
-    let mut progress = Progress::new(each_s * wanted.len() as f64);
     let mut rows = Vec::new();
-    for setup in wanted {
-        progress.say(setup.name);
+    for setup in each(wanted, |setup| (setup.name, each_s)) {
         let outcome = Server::start(setup).and_then(|server| Outcome::measure(setup, &server, &settings));
         rows.push(Row { setup, outcome: outcome.map_err(|error| format!("{error:#}")) });
         // Kept at once, as the whole takes most of an hour.
         if options.write_docs {
             page(&rows)?.write(page::PATH)?;
         }
-        progress.did(each_s);
     }
     print!("{}", page::table(&rows));
     let is_wrong = |row: &&Row| row.outcome.as_ref().is_ok_and(|outcome| !outcome.wrong().is_empty());

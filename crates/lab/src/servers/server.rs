@@ -1,17 +1,17 @@
 //! A set-up installed, started and ended.
 
-use std::net::{TcpListener, TcpStream};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use rustix::process::{Pid, Signal, kill_process_group};
 use xtask::workspace;
 
 use super::setup::{BIG_BYTES, SMALL_BYTES, Setup, WORDS};
 use crate::install::{crates, python, root};
+use crate::loopback::{await_ports, free_ports, write_certificate};
 
 /// How long a server may take to start, a virtual machine's included.
 const START: Duration = Duration::from_secs(30);
@@ -47,9 +47,7 @@ impl Server {
         }
         write_site()?;
         if setup.has_tls {
-            let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).context("making a certificate")?;
-            std::fs::write(folder.join("cert.pem"), made.cert.pem())?;
-            std::fs::write(folder.join("key.pem"), made.signing_key.serialize_pem())?;
+            write_certificate(&folder)?;
         }
         setup.from.install(&folder)?;
         let log = std::fs::File::create(folder.join("server.log"))?;
@@ -67,7 +65,7 @@ impl Server {
         let log = folder.join("server.log");
         // As it is named from the root of the repository: a page has no path of a machine.
         let log = log.strip_prefix(workspace::root()).unwrap_or(&log);
-        server.wait(&ports).with_context(|| format!("see {}", log.display()))?;
+        await_ports(&mut server.child, &ports, START).with_context(|| format!("see {}", log.display()))?;
         Ok(server)
     }
 
@@ -80,19 +78,6 @@ impl Server {
     /// The port without TLS.
     pub(super) const fn port(&self) -> u16 {
         self.port
-    }
-
-    fn wait(&mut self, ports: &[u16]) -> Result<()> {
-        let begun = Instant::now();
-        let is_open = |port: &u16| TcpStream::connect(("127.0.0.1", *port)).is_ok();
-        while !ports.iter().all(is_open) {
-            if let Some(status) = self.child.try_wait()? {
-                bail!("it has ended with {status}");
-            }
-            ensure!(begun.elapsed() < START, "it does not listen within {} s", START.as_secs());
-            std::thread::sleep(POLL);
-        }
-        Ok(())
     }
 }
 
@@ -142,20 +127,12 @@ fn write_site() -> Result<()> {
     Ok(())
 }
 
-fn free_ports() -> Result<[u16; 2]> {
-    // Both at once, so that they differ.
-    let listeners = [TcpListener::bind("127.0.0.1:0")?, TcpListener::bind("127.0.0.1:0")?];
-    Ok([listeners[0].local_addr()?.port(), listeners[1].local_addr()?.port()])
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{filled, free_ports};
+    use super::filled;
 
     #[test]
     fn words_are_filled_in() {
         assert_eq!(filled("{folder}:{port}/{tls_port} {other}", "/a".as_ref(), 1, 2), "/a:1/2 {other}");
-        let [one, other] = free_ports().unwrap();
-        assert_ne!(one, other);
     }
 }

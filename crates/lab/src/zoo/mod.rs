@@ -9,8 +9,8 @@ mod runtimes;
 
 use crate::decide::Watched;
 use crate::injections::real::{Maker, Said};
-use crate::machine;
-use crate::progress::Progress;
+use crate::progress::each;
+use crate::{is_wanted, machine};
 use anyhow::{Result, bail, ensure};
 use judge::limiter::names_a_limit;
 use model::{Confidence, Limiter};
@@ -110,16 +110,10 @@ pub fn run(Options { only, list, binary, write_docs }: Options) -> Result<()> {
         bail!("there is no set-up {unknown}: see --list");
     }
     let maker = Maker::new(workspace::plimsoll(binary)?);
-    let (wanted, others): (Vec<_>, Vec<_>) =
-        all().partition(|it| only.is_empty() || only.iter().any(|name| name == it.name));
+    let (wanted, others): (Vec<_>, Vec<_>) = all().partition(|set_up| is_wanted(&only, set_up.name));
     let forecast_s = |set_up: &SetUp| if set_up.can_be_doubled() { 2.0 * SCRIPT_S } else { SCRIPT_S };
-    let mut progress = Progress::new(wanted.iter().map(|set_up| forecast_s(set_up)).sum());
-    let mut rows = Vec::new();
-    for set_up in wanted {
-        progress.say(set_up.name);
-        rows.push(Row { set_up, outcome: measure(&maker, set_up) });
-        progress.did(forecast_s(set_up));
-    }
+    let wanted = each(wanted, |set_up| (set_up.name, forecast_s(set_up)));
+    let mut rows: Vec<Row> = wanted.map(|set_up| Row { set_up, outcome: measure(&maker, set_up) }).collect();
     print!("{}\n{}\n{}", page::table(&rows), page::sums(&rows), page::list(&rows));
     ensure!(rows.iter().any(|row| row.outcome.is_ok()), "nothing was measured");
     if write_docs {

@@ -8,13 +8,12 @@ pub(super) use party::{Means, Party, Victim};
 use super::leaks::Left;
 use super::processes::kill;
 use super::verb::Verb;
+use crate::child::{Killed, announced};
 use crate::hosts::{Network, reach, running, words};
 use rustix::process::{Signal, pidfd_send_signal};
-use serde_json::Value;
 use std::fs::{File, read_to_string};
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Nothing is left of a measurement after this time.
@@ -43,7 +42,7 @@ pub(super) struct Fleet {
     folder: PathBuf,
     servers: Vec<Server>,
     /// Those that connect.
-    agents: Vec<Child>,
+    agents: Vec<Killed>,
     /// The place of the machine whose agent was killed.
     killed: Option<usize>,
     left: Left,
@@ -64,10 +63,8 @@ pub(super) struct Gone {
 
 /// One that listens.
 struct Server {
-    child: Child,
+    child: Killed,
     url: String,
-    /// It may write to it.
-    _stdout: BufReader<ChildStdout>,
 }
 
 impl Fleet {
@@ -93,7 +90,6 @@ impl Fleet {
 
     /// Starts a server: on its machine if there is one, or on a free port of this one.
     fn serve(&self, port: u16) -> Result<Server, String> {
-        let wrong = |error: std::io::Error| format!("cannot start a server: {error}");
         let (mut command, address) = match &self.party.network {
             Some(network) => {
                 let mut command = network.on(HOSTS[SERVERS]);
@@ -103,16 +99,12 @@ impl Fleet {
             None => (Command::new(&self.program), "127.0.0.1:0".to_owned()),
         };
         command.args(["target", "--die-with-parent", "--listen", &address]).args(SLOW);
-        command.env("TMPDIR", &self.folder).current_dir(&self.folder).stdin(Stdio::null());
+        command.env("TMPDIR", &self.folder).current_dir(&self.folder);
         // It warns of those that reach it: they are all ours.
-        command.stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = command.spawn().map_err(wrong)?;
-        let mut stdout = BufReader::new(child.stdout.take().ok_or("it has no output")?);
-        let mut line = String::new();
-        stdout.read_line(&mut line).map_err(wrong)?;
-        let said: Value = serde_json::from_str(&line).map_err(|error| format!("a server says {line:?}: {error}"))?;
+        let started = announced(command.stderr(Stdio::null()));
+        let (child, said) = started.map_err(|error| format!("cannot start a server: {error:#}"))?;
         let base = said["url"].as_str().ok_or("a server names no URL")?.trim_end_matches('/');
-        Ok(Server { child, url: format!("{base}{PATH}"), _stdout: stdout })
+        Ok(Server { child, url: format!("{base}{PATH}") })
     }
 
     /// The measurement, up to where its result goes.
@@ -158,7 +150,7 @@ impl Fleet {
             command.args(["agent", "--connect", address]).env("PLIMSOLL_TOKEN", TOKEN).env("TMPDIR", &self.folder);
             command.current_dir(&self.folder).stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
             // One that is missing is told by the coordinator.
-            self.agents.extend(command.spawn());
+            self.agents.extend(command.spawn().map(Killed));
         }
     }
 
@@ -222,7 +214,7 @@ impl Fleet {
 
     /// Waits until all have ended, until `limit` after `since`; what is left then. Servers, which are ours, are ended before.
     pub(super) fn gone(&mut self, since: Instant, limit: Duration) -> Gone {
-        self.servers.iter_mut().for_each(|server| end(&mut server.child));
+        self.servers.clear();
         let (after, mut left) = match self.await_end(since, limit) {
             Ok(after) => (Some(after), Vec::new()),
             Err(why) => (None, vec![why]),
@@ -304,7 +296,7 @@ impl Fleet {
             // It has ended by itself, or does so now.
             let _ = pidfd_send_signal(&process, Signal::KILL);
         }
-        self.agents.iter_mut().for_each(end);
+        self.agents.clear();
         if let (Some(network), Some(host)) = (&self.party.network, self.cut.take()) {
             // Where it stays down, the next try tells.
             let _ = network.shell("sw", &format!("ip link set {host} up"));
@@ -314,7 +306,7 @@ impl Fleet {
 
 impl Drop for Fleet {
     fn drop(&mut self) {
-        self.servers.iter_mut().for_each(|server| end(&mut server.child));
+        self.servers.clear();
         self.end_all();
     }
 }
@@ -327,12 +319,6 @@ fn servers_of(verb: Verb) -> u16 {
 /// One of several, if there are any.
 fn one_of(pids: Vec<i32>, which: usize) -> Vec<i32> {
     pids.get(which % pids.len().max(1)).copied().into_iter().collect()
-}
-
-fn end(child: &mut Child) {
-    // It has ended, or does so now.
-    let _ = child.kill();
-    let _ = child.wait();
 }
 
 fn pids(of: &[rustix::process::Pid]) -> Vec<i32> {

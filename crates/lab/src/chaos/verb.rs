@@ -36,58 +36,29 @@ impl Verb {
 
     /// Its command line, without where the result goes. No load is prolonged, so that its window is known. Empty of what is
     /// measured with agents only.
-    pub(super) const fn words(self) -> &'static [&'static str] {
-        match self {
-            Self::Run => &["run", "-c", "2", "-d", "3s", "--warmup", "0s", "--budget", "0s"],
-            Self::ProfiledRun => &["run", "-c", "2", "-d", "3s", "--warmup", "0s", "--budget", "0s", "--profile"],
-            Self::Sweep => &[
-                "sweep",
-                "--to",
-                "4",
-                "--points",
-                "3",
-                "--iterations",
-                "1",
-                "-d",
-                "2s",
-                "--warmup",
-                "0s",
-                "--budget",
-                "0s",
-            ],
-            Self::ProfiledSweep => &[
-                "sweep",
-                "--to",
-                "2",
-                "--points",
-                "2",
-                "--iterations",
-                "1",
-                "-d",
-                "2s",
-                "--warmup",
-                "0s",
-                "--budget",
-                "0s",
-                "--profile",
-            ],
-            Self::Serve => &["serve", "target"],
-            Self::Profile => &["profile", "--all", "-d", "2s"],
-            Self::Compare | Self::Capacity => &[],
-        }
+    pub(super) fn words(self) -> Vec<&'static str> {
+        let line = match self {
+            Self::Run => "run -c 2 -d 3s --warmup 0s --budget 0s",
+            Self::ProfiledRun => "run -c 2 -d 3s --warmup 0s --budget 0s --profile",
+            Self::Sweep => "sweep --to 4 --points 3 --iterations 1 -d 2s --warmup 0s --budget 0s",
+            Self::ProfiledSweep => "sweep --to 2 --points 2 --iterations 1 -d 2s --warmup 0s --budget 0s --profile",
+            Self::Serve => "serve target",
+            Self::Profile => "profile --all -d 2s",
+            Self::Compare | Self::Capacity => "",
+        };
+        line.split_whitespace().collect()
     }
 
     /// Its options with load of agents, which is never prolonged; empty of what is not measured with them.
-    pub(super) const fn words_of_agents(self) -> &'static [&'static str] {
-        match self {
-            Self::Run => &["-c", "4", "-d", "3s", "--warmup", "0s"],
-            Self::Sweep => &["--to", "8", "--points", "3", "--iterations", "1", "-d", "2s", "--warmup", "0s"],
-            Self::Compare => &["-c", "4", "-d", "2s", "--warmup", "0s", "--only", "saturated", "--blocks", "2"],
-            Self::Capacity => {
-                &["--goal", "p99<500ms,errors<1%", "--to", "200", "--timeout", "1s", "-d", "4s", "--warmup", "0s"]
-            }
-            Self::ProfiledRun | Self::ProfiledSweep | Self::Serve | Self::Profile => &[],
-        }
+    pub(super) fn words_of_agents(self) -> Vec<&'static str> {
+        let line = match self {
+            Self::Run => "-c 4 -d 3s --warmup 0s",
+            Self::Sweep => "--to 8 --points 3 --iterations 1 -d 2s --warmup 0s",
+            Self::Compare => "-c 4 -d 2s --warmup 0s --only saturated --blocks 2",
+            Self::Capacity => "--goal p99<500ms,errors<1% --to 200 --timeout 1s -d 4s --warmup 0s",
+            Self::ProfiledRun | Self::ProfiledSweep | Self::Serve | Self::Profile => "",
+        };
+        line.split_whitespace().collect()
     }
 
     /// Time from the start in which instants lie: about as long as the command takes.

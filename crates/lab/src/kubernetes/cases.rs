@@ -12,6 +12,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::cluster::Cluster;
+use crate::record::findings;
 
 /// A case by its name.
 pub(super) struct Case {
@@ -148,7 +149,7 @@ fn find(folder: &Path, name: &str) -> Option<PathBuf> {
 fn clean(cluster: &Cluster) -> Result<f64> {
     let since = Instant::now();
     loop {
-        let left = cluster.kubectl(&["get", "jobs,pods", "--namespace", Cluster::NAMESPACE, "--output", "name"])?;
+        let left = cluster.kubectl("get jobs,pods --output name")?;
         if left.is_empty() {
             return Ok(since.elapsed().as_secs_f64());
         }
@@ -191,9 +192,11 @@ fn sweep(cluster: &Cluster) -> Result<String> {
     let loads = record["points"].as_array().map_or(0, Vec::len);
     ensure!(loads == 3, "{loads} loads");
     clean(cluster)?;
-    let findings = record["verdict"]["findings"].as_array().into_iter().flatten();
-    let rules: Vec<_> =
-        findings.filter(|finding| finding["state"] != "note").filter_map(|finding| finding["rule"].as_str()).collect();
+    let rules: Vec<_> = findings(&record)
+        .iter()
+        .filter(|finding| finding["state"] != "note")
+        .filter_map(|finding| finding["rule"].as_str())
+        .collect();
     Ok(format!("{loads} loads of the same agents, verdict {} {}", record["verdict"]["state"], rules.join(" ")))
 }
 
@@ -240,32 +243,15 @@ fn coordinator_killed(cluster: &Cluster) -> Result<String> {
     running.signal(Signal::KILL)?;
     let since = Instant::now();
     running.end()?;
-    let running = [
-        "get",
-        "pods",
-        "--namespace",
-        Cluster::NAMESPACE,
-        "--field-selector",
-        "status.phase=Running",
-        "--output",
-        "name",
-    ];
-    while !cluster.kubectl(&running)?.is_empty() {
+    while !cluster.kubectl("get pods --field-selector status.phase=Running --output name")?.is_empty() {
         ensure!(since.elapsed() < CLEAN, "agents go on");
         std::thread::sleep(LOOK);
     }
     let took_s = since.elapsed().as_secs_f64();
     // Kept for a look, until the time that the Job itself has set.
-    let jobs = cluster.kubectl(&[
-        "get",
-        "jobs",
-        "--namespace",
-        Cluster::NAMESPACE,
-        "--output",
-        "jsonpath={.items[*].spec.ttlSecondsAfterFinished}",
-    ])?;
+    let jobs = cluster.kubectl("get jobs --output jsonpath={.items[*].spec.ttlSecondsAfterFinished}")?;
     ensure!(jobs == "300", "time to live of the Job: {jobs:?}");
-    cluster.kubectl(&["delete", "jobs", "--all", "--namespace", Cluster::NAMESPACE])?;
+    cluster.kubectl("delete jobs --all")?;
     clean(cluster)?;
     Ok(format!("its agents ended within {took_s:.1} s by themselves"))
 }

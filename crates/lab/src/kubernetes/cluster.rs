@@ -22,6 +22,8 @@ const TOOLS: &[Tool] = &[
     Tool::new("runc", &["runc"]),
     Tool::new("/usr/lib/cni/bridge", &["containernetworking-plugins"]),
 ];
+/// Namespace of the agents.
+const NAMESPACE: &str = "load";
 /// Page with the rights that a user needs, in a block of YAML.
 const PAGE: &str = "docs/agents.md";
 /// The cluster is there within this time.
@@ -51,8 +53,6 @@ pub(super) struct Cluster {
 impl Cluster {
     /// URL of the target.
     pub(super) const TARGET: &str = "http://10.77.0.20/bytes/10";
-    /// Namespace of the agents.
-    pub(super) const NAMESPACE: &str = "load";
 
     pub(super) fn start(parts: Parts) -> Result<Self> {
         packages::ensure(TOOLS)?;
@@ -122,11 +122,11 @@ impl Cluster {
         command
     }
 
-    /// What kubectl prints, as the administrator.
-    pub(super) fn kubectl(&self, words: &[&str]) -> Result<String> {
+    /// What kubectl prints of the agents' namespace, as the administrator. No word of the line has a blank.
+    pub(super) fn kubectl(&self, line: &str) -> Result<String> {
         let mut command = self.on("c");
         command.arg(&self.parts.kubernetes).args(["kubectl", "--kubeconfig"]).arg(self.path().join("admin.conf"));
-        text(command.args(words).output()?)
+        text(command.args(["--namespace", NAMESPACE]).args(line.split_whitespace()).output()?)
     }
 
     /// Has a host carry out a command.

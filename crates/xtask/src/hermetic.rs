@@ -4,12 +4,14 @@
 use std::io::{self, BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use cargo_metadata::{Artifact, Message, TargetKind};
 
 use crate::failures::Failure;
 use crate::tally::Tally;
+use crate::times::Timed;
 use xtask::workspace;
 
 /// A test binary.
@@ -27,6 +29,8 @@ pub(crate) struct TestBinary {
 pub(crate) struct Outcome {
     pub(crate) tally: Tally,
     pub(crate) failures: Vec<Failure>,
+    /// Of each test, or of a whole binary where libtest ran it: that tells no test's time.
+    pub(crate) test_times: Vec<Timed>,
 }
 
 /// Builds the hermetic test binaries, in the order of their packages.
@@ -95,6 +99,7 @@ impl Outcome {
     pub(crate) fn add(&mut self, other: Self) {
         self.tally.add(other.tally);
         self.failures.extend(other.failures);
+        self.test_times.extend(other.test_times);
     }
 }
 
@@ -133,15 +138,20 @@ struct TestOutput<'a> {
     selection: &'a str,
     outcome: Outcome,
     has_result: bool,
+    /// Sum over all results: the examples of each crate have one.
+    duration: Duration,
 }
 
 impl<'a> TestOutput<'a> {
     fn new(selection: &'a str) -> Self {
-        Self { selection, outcome: Outcome::default(), has_result: false }
+        Self { selection, outcome: Outcome::default(), has_result: false, duration: Duration::ZERO }
     }
 
     fn add_line(&mut self, line: &str) {
-        self.has_result |= self.outcome.tally.add_line(line);
+        if self.outcome.tally.add_line(line) {
+            self.has_result = true;
+            self.duration += finished_in(line).unwrap_or_default();
+        }
         // What the test printed itself may stand before its end.
         let failed = line.strip_prefix("test ").and_then(|line| line.strip_suffix(" ... FAILED"));
         if let Some(name) = failed {
@@ -159,14 +169,24 @@ impl<'a> TestOutput<'a> {
             let what = format!("{} ended with {status}, and not every test has a result", self.selection);
             self.outcome.failures.push(Failure::new(what, format!("cargo test {}", self.selection)));
         }
+        if self.has_result {
+            self.outcome.test_times.push(Timed::new(self.selection, self.duration));
+        }
         self.outcome
     }
 }
 
+/// The time at the end of a result of libtest, such as `...; finished in 0.12s`. `None` where there is none.
+fn finished_in(line: &str) -> Option<Duration> {
+    let (_, seconds) = line.rsplit_once("finished in ")?;
+    Duration::try_from_secs_f64(seconds.trim().strip_suffix('s')?.parse().ok()?).ok()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Tally, TestOutput, run};
+    use super::{Tally, TestOutput, Timed, run};
     use std::process::Command;
+    use std::time::Duration;
 
     fn outcome(text: &str, is_success: bool) -> super::Outcome {
         let mut output = TestOutput::new("-p a --lib");
@@ -192,6 +212,14 @@ mod tests {
         let without_result = outcome("test a::fine ... ok", true);
         assert_eq!(without_result.tally.failed, 1, "it has ended the process before its last test");
         assert_eq!(outcome("test result: ok. 1 passed; 0 failed; 0 ignored", true).tally.failed, 0);
+    }
+
+    #[test]
+    fn a_binary_has_the_time_of_its_results_and_none_without_a_result() {
+        let text = "test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 1.25s\n\
+                    test result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.50s";
+        assert_eq!(outcome(text, true).test_times, [Timed::new("-p a --lib", Duration::from_millis(1_750))]);
+        assert_eq!(outcome("test a::fine ... ok", false).test_times, []);
     }
 
     #[test]

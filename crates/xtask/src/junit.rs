@@ -1,6 +1,9 @@
-//! JUnit report of cargo-nextest: how many tests ran, and why some failed.
+//! JUnit report of cargo-nextest: how many tests ran, how long each took, and why some failed.
+
+use std::time::Duration;
 
 use crate::failures::Failure;
+use crate::times::Timed;
 use anyhow::{Context, Result};
 use quick_xml::escape::unescape;
 use quick_xml::events::{BytesStart, Event};
@@ -15,6 +18,8 @@ pub(crate) struct Report {
     pub(crate) tests: u64,
     pub(crate) failed: u64,
     pub(crate) failures: Vec<Failed>,
+    /// Of each test that has a time.
+    pub(crate) test_times: Vec<Timed>,
 }
 
 /// A test that failed.
@@ -39,7 +44,7 @@ impl Failed {
 
 impl Report {
     /// # Errors
-    /// When it is no XML, or does not say how many tests there were.
+    /// When it is no XML, does not say how many tests there were, or has a time that is none.
     pub(crate) fn read(text: &str) -> Result<Self> {
         let mut reader = Reader::from_str(text);
         let (mut report, mut case, mut has_counts) = (Self::default(), Failed::default(), false);
@@ -63,6 +68,8 @@ impl Report {
                 }
                 b"testcase" => {
                     let (binary, test) = (text_of(&tag, "classname")?, text_of(&tag, "name")?);
+                    let duration = duration(&tag)?;
+                    report.test_times.extend(duration.map(|time| Timed::new(format!("{binary} {test}"), time)));
                     case = Failed { binary, test, reason: String::new() };
                 }
                 _ => {}
@@ -74,6 +81,16 @@ impl Report {
 
 fn number(tag: &BytesStart<'_>, name: &str) -> Result<u64> {
     text_of(tag, name)?.parse().with_context(|| format!("no number of {name} in the JUnit report"))
+}
+
+/// Time of a test, from seconds. `None` for a test without one.
+fn duration(tag: &BytesStart<'_>) -> Result<Option<Duration>> {
+    let seconds = text_of(tag, "time")?;
+    if seconds.is_empty() {
+        return Ok(None);
+    }
+    let duration = seconds.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    duration.map(Some).with_context(|| format!("a test of {seconds:?} seconds in the JUnit report"))
 }
 
 /// Value of an attribute; empty where there is none.
@@ -90,7 +107,8 @@ fn reason(output: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Failed, REASON_MAX, Report};
+    use super::{Failed, REASON_MAX, Report, Timed};
+    use std::time::Duration;
 
     #[test]
     fn tests_that_failed_are_told_with_their_reason() {
@@ -107,6 +125,17 @@ mod tests {
         assert_eq!(failure.command, "cargo test -p plimsoll --test end_to_end -- --exact 'pools::b'");
         let long = text.replace("0.9", &"x ".repeat(1000));
         assert!(Report::read(&long).unwrap().failures[0].reason.len() < REASON_MAX + 100);
+    }
+
+    #[test]
+    fn each_test_has_its_time() {
+        let text = "<testsuites tests=\"3\" failures=\"1\" errors=\"0\"><testsuite name=\"a::b\">\
+            <testcase name=\"c\" classname=\"a::b\" time=\"12.345\"/><testcase name=\"d\" classname=\"a::b\"/>\
+            <testcase name=\"e\" classname=\"a::b\" time=\"0.010\"><failure>no</failure></testcase></testsuite></testsuites>";
+        let expected = [("a::b c", 12_345), ("a::b e", 10)].map(|(name, ms)| Timed::new(name, Duration::from_millis(ms)));
+        assert_eq!(Report::read(text).unwrap().test_times, expected);
+        let broken = Report::read(&text.replace("12.345", "long")).unwrap_err().to_string();
+        assert!(broken.contains("long"), "{broken}");
     }
 
     #[test]

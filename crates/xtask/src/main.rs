@@ -21,6 +21,7 @@ mod snapshot;
 mod tally;
 mod test;
 mod tidy;
+mod times;
 mod tools;
 
 use clap::Parser;

@@ -96,7 +96,7 @@ impl Measuring {
         if !status.success() && failures.is_empty() {
             bail!("cargo nextest ended with {status}");
         }
-        Ok(Outcome { tally: counted, failures })
+        Ok(Outcome { tally: counted, failures, test_times: report.test_times })
     }
 }
 

@@ -15,13 +15,15 @@ use crate::hermetic::{self, Outcome, TestBinary};
 use crate::measuring::{self, Measuring, Which};
 use crate::release::FEATURES;
 use crate::tally::Tally;
+use crate::times::{Timed, Times};
 use crate::{bare, deny, fuzz, tidy};
 use xtask::{packages, workspace};
 
 /// Time that `--all` fuzzes each target, beside tests.
 const FUZZ: fuzz::Length = fuzz::Length::of_seconds(20);
 
-/// Runs all steps. The last line counts the tests; a step without tests that fails counts as one.
+/// Runs all steps, and tells how long they and the longest tests took. The last line counts the tests; a step without tests
+/// that fails counts as one.
 pub(crate) fn run(all: bool) -> ExitCode {
     let mut steps = Steps::default();
     formal_checks(&mut steps);
@@ -31,6 +33,7 @@ pub(crate) fn run(all: bool) -> ExitCode {
         static_checks(&mut steps, &[]);
         hermetic_tests(&mut steps);
     }
+    print!("{}", Times { steps: &steps.times, tests: &steps.test_times });
     print!("{}", Listed(&steps.failures));
     println!("{}", if all { steps.tally.with_skipped() } else { steps.tally.to_string() });
     if steps.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
@@ -41,6 +44,8 @@ pub(crate) fn run(all: bool) -> ExitCode {
 struct Steps {
     tally: Tally,
     failures: Vec<Failure>,
+    times: Vec<Timed>,
+    test_times: Vec<Timed>,
 }
 
 impl Steps {
@@ -58,11 +63,15 @@ impl Steps {
             Outcome {
                 tally: Tally { failed: 1, ..Tally::default() },
                 failures: vec![Failure::new(format!("step `{name}`: {error:#}"), command)],
+                test_times: Vec::new(),
             }
         });
-        println!("     {name}: {} s", begin.elapsed().as_secs());
+        let time = Timed::new(name, begin.elapsed());
+        println!("     {name}: {} s", time.duration.as_secs());
+        self.times.push(time);
         self.tally.add(outcome.tally);
         self.failures.extend(outcome.failures);
+        self.test_times.extend(outcome.test_times);
     }
 }
 
@@ -156,8 +165,12 @@ mod tests {
         steps.step("fmt", "cargo fmt --all", || bail!("two files"));
         let failure = Failure::new("-p a --lib b", "cargo test -p a --lib -- --exact 'b'");
         let tally = Tally { passed: 4, failed: 1, skipped: 0 };
-        steps.tests("tests", "cargo test", || Ok(Outcome { tally, failures: vec![failure.clone()] }));
+        steps.tests("tests", "cargo test", || {
+            Ok(Outcome { tally, failures: vec![failure.clone()], ..Outcome::default() })
+        });
         steps.step("docs", "cargo doc", || Ok(()));
+        let timed: Vec<&str> = steps.times.iter().map(|step| step.name.as_str()).collect();
+        assert_eq!(timed, ["fmt", "tests", "docs"], "those that failed took time too");
         assert_eq!(steps.tally, Tally { passed: 4, failed: 2, skipped: 0 });
         assert_eq!(steps.failures[0], Failure::new("step `fmt`: two files", "cargo fmt --all"));
         assert_eq!(steps.failures[1..], [failure]);

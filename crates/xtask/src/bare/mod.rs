@@ -143,6 +143,8 @@ fn work(
         let command = format!("cargo xtask bare --repeat {} --only '{}'", MACHINES.len(), binary.selection);
         let on_machine = |failure: Failure| Failure::new(format!("{} as {}", failure.what, machine.name), &command);
         outcome.failures = outcome.failures.into_iter().map(on_machine).collect();
+        // Beside seven others they say nothing of the binary.
+        outcome.test_times.clear();
         let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
         if !outcome.failures.is_empty() {
             println!("     {} as {}\n{output}", binary.selection, machine.name);

@@ -24,53 +24,11 @@ pub(crate) struct Options {
     length: Length,
 }
 
-impl From<Length> for Options {
-    fn from(length: Length) -> Self {
-        Self { only: Vec::new(), length }
-    }
-}
-
-/// Runs the targets, prints executions and findings of each, and fails when there was a finding.
-pub(crate) fn run(options: Options) -> Result<()> {
-    println!("     building, then fuzzing all at once: {}", options.length);
-    build(&chosen(all_targets()?, &options.only)?, options.length)?;
-    fuzzed(options)?.tell()
-}
-
-/// Builds all targets, while something else runs that keeps the CPUs whenever it wants them.
-pub(crate) fn build_aside(length: Length) -> Result<()> {
-    lower_priority(LOWEST_PRIORITY)?;
-    build(&all_targets()?, length)
-}
-
-/// Runs all targets, which are built, beside something else: at the lowest priority they would hardly run in their time.
-pub(crate) fn fuzzed_aside(length: Length) -> Result<Fuzzed> {
-    lower_priority(LOW_PRIORITY)?;
-    fuzzed(length.into())
-}
-
-/// What came of each target.
-pub(crate) struct Fuzzed(Vec<(Target, Outcome)>);
-
-impl Fuzzed {
-    /// Prints it, and fails when there was a finding.
-    pub(crate) fn tell(&self) -> Result<()> {
-        for (target, outcome) in &self.0 {
-            println!("{}: {} executions, {} finding(s)", target.name, outcome.executions, outcome.findings.len());
-            for finding in &outcome.findings {
-                println!("     {finding}");
-            }
-        }
-        match self.0.iter().map(|(_, outcome)| outcome.findings.len()).sum() {
-            0 => Ok(()),
-            findings @ 1.. => bail!("{findings} finding(s)"),
-        }
-    }
-}
-
-/// Runs targets that are built, all at once.
-fn fuzzed(Options { only, length }: Options) -> Result<Fuzzed> {
+/// Builds the targets, runs them all at once, prints executions and findings of each, and fails when there was a finding.
+pub(crate) fn run(Options { only, length }: Options) -> Result<()> {
     let targets = chosen(all_targets()?, &only)?;
+    println!("     building, then fuzzing all at once: {length}");
+    build(&targets, length)?;
     let outcomes = std::thread::scope(|scope| {
         let running: Vec<_> = targets.iter().map(|target| scope.spawn(move || fuzz(target, length))).collect();
         let joined = |one: ScopedJoinHandle<'_, Result<Outcome>>| {
@@ -78,20 +36,43 @@ fn fuzzed(Options { only, length }: Options) -> Result<Fuzzed> {
         };
         running.into_iter().map(joined).collect::<Result<Vec<_>>>()
     })?;
-    Ok(Fuzzed(targets.into_iter().zip(outcomes).collect()))
+    print_outcomes(&targets, &outcomes)
 }
 
-/// Of this thread, and of all that it starts: Linux sets it for the one, and the others inherit it (setpriority(2)).
-fn lower_priority(nice: i32) -> Result<()> {
-    rustix::process::setpriority_process(None, nice).context("cannot lower the priority")
+/// Builds all targets, while something else runs that keeps the CPUs whenever it wants them.
+pub(crate) fn build_aside(length: Length) -> Result<()> {
+    lower_priority()?;
+    build(&all_targets()?, length)
+}
+
+/// Runs all targets, which are built, one after another, so that each has a core in its few seconds. Prints executions and
+/// findings of each, and fails when there was a finding.
+pub(crate) fn run_in_turn(length: Length) -> Result<()> {
+    let targets = all_targets()?;
+    let outcomes = targets.iter().map(|target| fuzz(target, length)).collect::<Result<Vec<_>>>()?;
+    print_outcomes(&targets, &outcomes)
+}
+
+fn print_outcomes(targets: &[Target], outcomes: &[Outcome]) -> Result<()> {
+    for (target, outcome) in targets.iter().zip(outcomes) {
+        println!("{}: {} executions, {} finding(s)", target.name, outcome.executions, outcome.findings.len());
+        for finding in &outcome.findings {
+            println!("     {finding}");
+        }
+    }
+    match outcomes.iter().map(|outcome| outcome.findings.len()).sum() {
+        0 => Ok(()),
+        findings @ 1.. => bail!("{findings} finding(s)"),
+    }
+}
+
+/// Lets all others go before. Linux sets it for this thread, and all that it starts inherit it (setpriority(2)).
+fn lower_priority() -> Result<()> {
+    rustix::process::setpriority_process(None, LOWEST_PRIORITY).context("cannot lower the priority")
 }
 
 /// Nice value of what gets the time that nobody else wants.
 const LOWEST_PRIORITY: i32 = 19;
-
-/// Nice value of all targets at once, which leaves three programs beside them two thirds of the CPUs (sched(7): a weight of
-/// 110 each, theirs is 1,024).
-const LOW_PRIORITY: i32 = 10;
 
 /// Builds one target or, all at once so that no core waits for the last part of one of them, all: cargo-fuzz can do no other.
 fn build(targets: &[Target], length: Length) -> Result<()> {
@@ -125,23 +106,28 @@ fn all_targets() -> Result<Vec<Target>> {
 /// long.
 const LONGEST: i64 = 1024;
 
-/// Time from which an input is a finding: all targets run at once, on few cores, where the 10 s of libFuzzer are soon over.
+/// Time from which an input is a finding: all targets may run at once, on few cores, where the 10 s of libFuzzer are soon over.
 const SLOW: &str = "-report_slow_units=60";
 
 /// How targets are built for some seconds of fuzzing. What is fuzzed has no `unsafe`: an address sanitizer would find nothing,
 /// and costs three quarters of the speed.
 const BUILD: &[&str] = &["--dev", "--strip-dead-code", "--sanitizer", "none"];
 
-/// The same for a number of executions, which may take hours: faster, and minutes longer to build.
+/// The same for minutes, or for a number of executions, which may take hours: faster, and minutes longer to build.
 const BUILD_RELEASE: &[&str] = &["--release", "--strip-dead-code", "--sanitizer", "none"];
 
-/// When a target has been fuzzed enough; the first of the two that is reached. To libFuzzer 0 means for ever.
+/// When a target has been fuzzed enough: after a time or a number of executions, whichever is reached first. To libFuzzer 0
+/// means for ever.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::Args)]
 pub(crate) struct Length {
-    /// Time of each target in seconds [default: 60, or none with --executions]
-    #[arg(long, value_name = "S", default_value_if("executions", ArgPredicate::IsPresent, None), default_value = "60")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    /// Time of each target in seconds [default: 60, or none with --minutes or --executions]
+    #[arg(long, value_name = "S", value_parser = clap::value_parser!(u32).range(1..), default_value = "60")]
+    #[arg(default_value_if("executions", ArgPredicate::IsPresent, None))]
+    #[arg(default_value_if("minutes", ArgPredicate::IsPresent, None))]
     seconds: Option<u32>,
+    /// Time of each target in minutes, with a release build
+    #[arg(long, value_name = "M", value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "seconds")]
+    minutes: Option<u32>,
     /// Executions of each target, with a release build
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     executions: Option<u32>,
@@ -149,20 +135,27 @@ pub(crate) struct Length {
 
 impl Length {
     pub(crate) const fn of_seconds(seconds: u32) -> Self {
-        Self { seconds: Some(seconds), executions: None }
+        Self { seconds: Some(seconds), minutes: None, executions: None }
+    }
+
+    /// True if faster programs are worth the longer build.
+    const fn is_long(self) -> bool {
+        self.minutes.is_some() || self.executions.is_some()
     }
 
     const fn build(self) -> &'static [&'static str] {
-        if self.executions.is_some() { BUILD_RELEASE } else { BUILD }
+        if self.is_long() { BUILD_RELEASE } else { BUILD }
     }
 
     /// Folder of what that builds.
     const fn profile(self) -> &'static str {
-        if self.executions.is_some() { "release" } else { "debug" }
+        if self.is_long() { "release" } else { "debug" }
     }
 
     fn arguments(self) -> impl Iterator<Item = String> {
-        let seconds = self.seconds.map(|seconds| format!("-max_total_time={seconds}"));
+        let minutes_in_s = self.minutes.map(|minutes| u64::from(minutes) * 60);
+        let seconds = self.seconds.map(u64::from).or(minutes_in_s);
+        let seconds = seconds.map(|seconds| format!("-max_total_time={seconds}"));
         let executions = self.executions.map(|executions| format!("-runs={executions}"));
         seconds.into_iter().chain(executions)
     }
@@ -170,11 +163,12 @@ impl Length {
 
 impl fmt::Display for Length {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.seconds, self.executions) {
-            (Some(seconds), Some(executions)) => write!(f, "{executions} executions, at most {seconds} s"),
-            (None, Some(executions)) => write!(f, "{executions} executions"),
-            (seconds, None) => write!(f, "{} s", seconds.unwrap_or_default()),
-        }
+        let limits = [
+            self.executions.map(|executions| format!("{executions} executions")),
+            self.minutes.map(|minutes| format!("{minutes} min")),
+            self.seconds.map(|seconds| format!("{seconds} s")),
+        ];
+        f.write_str(&limits.into_iter().flatten().collect::<Vec<_>>().join(", at most "))
     }
 }
 
@@ -327,10 +321,16 @@ mod tests {
         assert_eq!(arguments("--executions 1000").unwrap(), ["-runs=1000"]);
         assert_eq!(arguments("--seconds 9 --executions 7").unwrap(), ["-max_total_time=9", "-runs=7"]);
         assert!(arguments("--executions 0").is_err());
+        assert_eq!(arguments("--minutes 60").unwrap(), ["-max_total_time=3600"]);
+        assert_eq!(arguments("--minutes 2 --executions 7").unwrap(), ["-max_total_time=120", "-runs=7"]);
         assert!(arguments("--seconds 0").is_err());
+        assert!(arguments("--minutes 0").is_err());
+        assert!(arguments("--minutes 1 --seconds 9").is_err());
+        assert_eq!(length("--minutes 2 --executions 7").unwrap().to_string(), "7 executions, at most 2 min");
+        assert_eq!(length("").unwrap().to_string(), "60 s");
         let profile = |line| length(line).map(|length| (length.build()[0], length.profile())).unwrap();
         assert_eq!(["", "--seconds 9"].map(profile), [("--dev", "debug"); 2]);
-        assert_eq!(profile("--executions 7"), ("--release", "release"));
+        assert_eq!(["--minutes 1", "--executions 7"].map(profile), [("--release", "release"); 2]);
     }
 
     #[test]

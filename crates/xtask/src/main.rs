@@ -35,9 +35,9 @@ use xtask::workspace;
 enum Task {
     /// Format, tidy, lints, docs and the hermetic tests: no root, no packages, nothing that time decides
     Test {
-        /// Also licences and advisories, 20 seconds of each fuzz target, the hermetic tests where nothing is installed, and
-        /// the measuring tests with real servers; installs what these need, as root. One that a disturbed machine keeps from deciding is named and counted as skipped. What
-        /// CI runs; 25 minutes on 2 quiet CPUs, 35 on busy ones
+        /// Also licences and advisories, 5 seconds of each fuzz target, the hermetic tests where nothing is installed, and the
+        /// measuring tests with real servers; installs what these need, as root. A measuring test that a disturbed machine keeps
+        /// from deciding is named and counted as skipped. What CI runs; 25 minutes on 2 quiet CPUs, 35 on busy ones
         #[arg(long)]
         all: bool,
     },
@@ -48,7 +48,7 @@ enum Task {
     Tidy,
     /// docs/rules.md, written from the rules
     Docs,
-    /// Every fuzz target, with cargo-fuzz on nightly
+    /// Every fuzz target, all at once, with cargo-fuzz on nightly; `--minutes 60` for long fuzzing, which no other task does
     Fuzz(fuzz::Options),
     /// Dependencies against deny.toml (licences, bans, sources, advisories), and the SBOM of the binary in target/sbom
     SupplyChain,

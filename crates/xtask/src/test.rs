@@ -19,8 +19,9 @@ use crate::times::{Timed, Times};
 use crate::{bare, deny, fuzz, tidy};
 use xtask::{packages, workspace};
 
-/// Time that `--all` fuzzes each target, beside tests.
-const FUZZ: fuzz::Length = fuzz::Length::of_seconds(20);
+/// Time for which `--all` fuzzes each target: enough to find what a change has just broken. `cargo xtask fuzz --minutes 60` finds
+/// more.
+const FUZZ: fuzz::Length = fuzz::Length::of_seconds(5);
 
 /// Runs all steps, and tells how long they and the longest tests took. The last line counts the tests; a step without tests
 /// that fails counts as one.
@@ -75,8 +76,8 @@ impl Steps {
     }
 }
 
-/// With what `--all` adds: it downloads tools, and installs packages. These, the bare tree and the fuzz targets get what other
-/// steps leave of the CPUs.
+/// With what `--all` adds: it downloads tools, and installs packages. The bare tree and the build of the fuzz targets get what
+/// other steps leave of the CPUs; beside the measuring tests nothing runs.
 fn everything(steps: &mut Steps) {
     std::thread::scope(|scope| {
         let bare_tree = scope.spawn(bare::prepare);
@@ -88,7 +89,7 @@ fn everything(steps: &mut Steps) {
             joined(bare_tree).and_then(|bare_tree| bare::on_each_machine(&bare_tree, &binaries))
         });
         steps.step("packages", "cargo xtask test --all", || packages::ensure(packages::FOR_TESTS));
-        let fuzzing = scope.spawn(|| joined(targets).and_then(|()| fuzz::fuzzed_aside(FUZZ)));
+        steps.step("fuzzing", "cargo xtask fuzz", || joined(targets).and_then(|()| fuzz::run_in_turn(FUZZ)));
         let mut measured = Tally::default();
         let mut measure = |steps: &mut Steps, name: &str, which: Which| {
             steps.tests(name, "cargo xtask test --all", || {
@@ -98,7 +99,6 @@ fn everything(steps: &mut Steps) {
             });
         };
         measure(steps, "measuring tests beside others", Which::BesideOthers);
-        steps.step("the rest of fuzzing", "cargo xtask fuzz", || joined(fuzzing)?.tell());
         measure(steps, "other measuring tests", Which::Undisturbed);
         if let Some(warning) = measuring::warning(measured) {
             println!("{warning}");

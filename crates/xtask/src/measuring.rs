@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use toml::{Table, Value};
 
 use crate::failures::Failure;
@@ -100,13 +100,19 @@ impl Measuring {
     }
 }
 
-/// Names of the `[[test]]` sections with `test = false`.
+/// Names of the `[[test]]` sections with `test = false`. Each has to say `bench = true`: `--all-targets` of cargo means what
+/// `cargo test` and what `cargo bench` build, and clippy would miss a target that neither does.
 fn of_manifest(text: &str) -> Result<Vec<String>> {
     let manifest: Table = text.parse()?;
     let tests = manifest.get("test").and_then(Value::as_array).into_iter().flatten();
     let measuring = tests.filter(|test| test.get("test").and_then(Value::as_bool) == Some(false));
-    let name = |test: &Value| test.get("name").and_then(Value::as_str).map(str::to_owned);
-    measuring.map(|test| name(test).context("a [[test]] without a name")).collect()
+    let checked_name = |test: &Value| {
+        let name = test.get("name").and_then(Value::as_str).context("a [[test]] without a name")?;
+        let is_linted = test.get("bench").and_then(Value::as_bool) == Some(true);
+        ensure!(is_linted, "clippy misses [[test]] `{name}`: write `bench = true` beside its `test = false`");
+        Ok(name.to_owned())
+    };
+    measuring.map(checked_name).collect()
 }
 
 fn read_if_there(path: &Path) -> Result<String> {
@@ -150,9 +156,11 @@ mod tests {
 
     #[test]
     fn targets_that_a_plain_cargo_test_leaves_out_are_those_that_measure() {
-        let manifest = "[[test]]\nname = \"loads\"\ntest = false\n[[test]]\nname = \"pure\"\n";
+        let manifest = "[[test]]\nname = \"loads\"\ntest = false\nbench = true\n[[test]]\nname = \"pure\"\n";
         assert_eq!(of_manifest(manifest).unwrap(), ["loads"]);
-        assert!(of_manifest("[[test]]\ntest = false\n").is_err());
+        assert!(of_manifest("[[test]]\ntest = false\nbench = true\n").is_err());
+        let unlinted = of_manifest(&manifest.replace("bench = true\n", "")).unwrap_err().to_string();
+        assert!(unlinted.contains("`loads`"), "{unlinted}");
         let measuring = Measuring::read().unwrap();
         assert!(measuring.selection().ends_with(&["--test", "states"]), "{:?}", measuring.selection());
     }

@@ -120,17 +120,8 @@ fn formal_checks(steps: &mut Steps) {
 
 /// What the compiler sees without running anything. The features of a release are seen by `--all`: their crates take a while.
 fn static_checks(steps: &mut Steps, features: &[&str]) {
-    let lint = |steps: &mut Steps, name: &str, targets: &[&str]| {
-        let arguments = [&["clippy", "--workspace"], targets, features, &["--", "-D", "warnings"]].concat();
-        let command = format!("cargo {}", arguments.join(" "));
-        steps.step(name, &command, || workspace::run(workspace::cargo(&["clippy", "--quiet"]).args(&arguments[1..])));
-    };
-    lint(steps, "clippy", &["--all-targets"]);
-    // `--all-targets` leaves out what a plain `cargo test` does.
-    match Measuring::read() {
-        Ok(measuring) => lint(steps, "clippy of the measuring tests", &measuring.selection()),
-        Err(error) => steps.step("clippy of the measuring tests", "cargo xtask tidy", || Err(error)),
-    }
+    let arguments = [&["clippy", "--quiet", "--workspace", "--all-targets"], features, &["--", "-D", "warnings"]].concat();
+    steps.step("clippy", &format!("cargo {}", arguments.join(" ")), || workspace::run(&mut workspace::cargo(&arguments)));
     let arguments = [&["doc", "--quiet", "--workspace", "--no-deps", "--document-private-items"], features].concat();
     let command = format!("RUSTDOCFLAGS='-D warnings' cargo {}", arguments.join(" "));
     steps.step("docs", &command, || workspace::run(workspace::cargo(&arguments).env("RUSTDOCFLAGS", "-D warnings")));

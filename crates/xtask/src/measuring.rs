@@ -162,7 +162,7 @@ mod tests {
         let unlinted = of_manifest(&manifest.replace("bench = true\n", "")).unwrap_err().to_string();
         assert!(unlinted.contains("`loads`"), "{unlinted}");
         let measuring = Measuring::read().unwrap();
-        assert!(measuring.selection().ends_with(&["--test", "states"]), "{:?}", measuring.selection());
+        assert!(measuring.selection().ends_with(&["--test", "serve"]), "{:?}", measuring.selection());
     }
 
     #[test]

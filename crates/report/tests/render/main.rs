@@ -1,4 +1,4 @@
-//! Rendering fixed records: golden text and the names of the JSON contract.
+//! Rendering fixed records: golden text and the names of the JSON contract. Reading stored ones and flame graphs back.
 
 mod agents;
 mod audits;
@@ -13,6 +13,7 @@ mod experiments;
 mod fixtures;
 mod forms;
 mod golden;
+mod graphs;
 mod histories;
 mod history;
 mod hostile;
@@ -24,5 +25,6 @@ mod promises;
 mod render;
 mod renders;
 mod series;
+mod stored;
 mod tabulate;
 mod thresholds;

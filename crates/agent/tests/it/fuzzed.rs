@@ -4,15 +4,15 @@ use agent::testing::fuzz;
 use proptest::prelude::*;
 
 const SEEDS: [&[u8]; 9] = [
-    include_bytes!("corpus/of_agent"),
-    include_bytes!("corpus/of_coordinator"),
-    include_bytes!("corpus/of_observer"),
-    include_bytes!("corpus/of_observed"),
-    include_bytes!("corpus/of_probe_client"),
-    include_bytes!("corpus/of_probe_server"),
-    include_bytes!("corpus/of_probed"),
-    include_bytes!("corpus/of_server"),
-    include_bytes!("corpus/of_serving"),
+    include_bytes!("../corpus/of_agent"),
+    include_bytes!("../corpus/of_coordinator"),
+    include_bytes!("../corpus/of_observer"),
+    include_bytes!("../corpus/of_observed"),
+    include_bytes!("../corpus/of_probe_client"),
+    include_bytes!("../corpus/of_probe_server"),
+    include_bytes!("../corpus/of_probed"),
+    include_bytes!("../corpus/of_server"),
+    include_bytes!("../corpus/of_serving"),
 ];
 
 #[test]

@@ -1,6 +1,6 @@
 //! Several loads on the same agents, one after the other.
 
-use crate::sim::{BEGIN_NS, DAY_NS, Due, Load, MS, Path, Sim};
+use super::sim::{BEGIN_NS, DAY_NS, Due, Load, MS, Path, Sim};
 use agent::{FleetEvent, OnLoss};
 use model::{Event, NS_PER_S};
 

@@ -1,0 +1,4 @@
+//! Both ends of the agents' protocol in one process, without any socket.
+
+mod fuzzed;
+mod simulation;

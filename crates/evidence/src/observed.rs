@@ -107,7 +107,7 @@ impl ObservedSum {
 
     /// Nobody looks any more.
     pub(crate) fn lose(&mut self, why: &str) {
-        self.unavailable.insert("server".to_owned(), why.to_owned());
+        self.unavailable.insert(Observed::SERVER.to_owned(), why.to_owned());
     }
 
     /// Takes note of what is not available, whenever that is said.

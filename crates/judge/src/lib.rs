@@ -14,6 +14,8 @@
 
 mod agents;
 mod beside_limiter;
+#[cfg(test)]
+mod bounding;
 mod capacity;
 pub mod check;
 mod comparison;

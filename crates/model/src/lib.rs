@@ -9,6 +9,7 @@ mod agents;
 mod arm_profile;
 mod audit;
 mod bandwidth;
+pub mod bounding;
 mod capacity;
 mod catalogue;
 mod check;
@@ -37,6 +38,7 @@ mod plausible;
 mod probe;
 mod profiled;
 mod program;
+mod quantile;
 mod record;
 mod redact;
 mod render;
@@ -118,6 +120,7 @@ pub use plausible::Plausible;
 pub use probe::{Body, Coded, Fetch, Probe};
 pub use profiled::{ProcessRole, ProfileRecord, Profiled, ProfiledFunction, ProfiledProcess};
 pub use program::{KNOWN_PROGRAMS, KnownProgram, known_program};
+pub use quantile::Quantile;
 pub use record::{
     Bytes, Capacity, Estimate, Generator, Knee, LatencyRecord, Peak, PointSummary, PoolFit, QUANTILE_TAIL_MIN,
     Quantiles, RestsOn, RiseEnd, RunRecord, SweepRecord, SweepsRecord, is_quantile_known,

@@ -53,6 +53,13 @@ pub struct Observed {
 }
 
 impl Observed {
+    /// Key of the machine in [`Observed::unavailable`].
+    pub const MACHINE: &str = "machine";
+    /// Key of the server there.
+    pub const SERVER: &str = "server";
+    /// Begin of the key of a companion there, whose name follows.
+    pub const COMPANION: &str = "companions/";
+
     /// CPUs that the server and its companions (PHP, a database) kept busy; none when the server was not observed, or used less
     /// than the kernel counts.
     #[must_use]

@@ -20,7 +20,7 @@ use crate::server::Server;
 use crate::sockets::SocketTable;
 use crate::states::{Clocks, StateSampler, Tree};
 use crate::threads::allowed_cpus;
-use model::{Address, LISTENER_DROPS, Phase, Sample, ServerUse, Sockets, SourceId, StatesUse};
+use model::{Address, LISTENER_DROPS, Observed, Phase, Sample, ServerUse, Sockets, SourceId, StatesUse};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::net::IpAddr;
@@ -337,8 +337,8 @@ impl Observer {
             phase,
             from_ns,
             to_ns: now_ns,
-            machine: self.told("machine", machine, &mut unavailable),
-            server: server.and_then(|server| self.told("server", server, &mut unavailable)),
+            machine: self.told(Observed::MACHINE, machine, &mut unavailable),
+            server: server.and_then(|server| self.told(Observed::SERVER, server, &mut unavailable)),
             generator: self.told("generator", generator, &mut unavailable),
             sockets: sockets.and_then(|sockets| self.told("sockets", sockets, &mut unavailable)),
             companions,
@@ -488,7 +488,7 @@ impl Observer {
             }
             let looked = companion.sample(present, elsewhere, now_ns);
             taken.extend(companion.group().pids());
-            if let Some(Some(looked)) = self.told(&format!("companions/{label}"), looked, unavailable) {
+            if let Some(Some(looked)) = self.told(&format!("{}{label}", Observed::COMPANION), looked, unavailable) {
                 used.insert(label, looked);
             }
         }

@@ -3,23 +3,17 @@
 //! A sweep has the figures of its peak. A number that a rule has made a bound is one here too; what too few requests are
 //! behind, or nobody observed, is missing.
 
-use crate::arms::Arm;
-use crate::record::AnyRecord;
-use crate::terminal::run::{failed_share, is_disturbed, is_goodput_bound, quantile};
-use crate::terminal::sweep::is_peak_bound;
-use crate::terminal::verdict::finding_of;
+use crate::bounds::{finding_of, is_disturbed, is_goodput_bound, is_peak_bound, response_quantile};
+use crate::record::{AnyRecord, peak_point};
+use crate::sums::failed_share;
 use model::{
-    Bound, CapacityRecord, DISTURBANCE_RULES, FindingState, KnownFigure, Observed, RunRecord, SweepRecord, Verdict,
+    Bound, CapacityRecord, DISTURBANCE_RULES, FindingState, KnownFigure, Observed, Peak, Quantile, RunRecord,
+    SweepRecord, Verdict, bounding,
 };
 use std::collections::BTreeMap;
 
 /// Figures by name.
 pub type Figures = BTreeMap<&'static str, KnownFigure>;
-
-/// What stands before a value that may be a bound.
-pub(crate) fn sign(bound: Option<Bound>) -> &'static str {
-    bound.map_or("", Bound::sign)
-}
 
 /// The figures of a result; none of several results in one, which have some each.
 #[must_use]
@@ -41,13 +35,6 @@ pub(crate) fn of_run(record: &RunRecord) -> Figures {
         ..KnownFigure::from(record.goodput_per_s)
     };
     let response = &record.latency_ns.response;
-    let latencies = [
-        ("p50", "p50", response.p50),
-        ("p90", "p90", response.p90),
-        ("p99", "p99", response.p99),
-        ("p99.9", "p99_9", response.p99_9),
-        ("max", "max", response.max),
-    ];
     let mut figures = Figures::new();
     // Of a window that had not begun, and of requests that were not planned, nothing is known.
     if record.measured_ns > 0 {
@@ -59,9 +46,11 @@ pub(crate) fn of_run(record: &RunRecord) -> Figures {
         figures.extend(shares.map(|(name, share)| (name, KnownFigure::exactly(share))));
     }
     if response.n > 0 {
-        figures.extend(latencies.into_iter().filter_map(|(name, key, ns)| Some((name, latency(record, key, ns)?))));
+        let known = |quantile: Quantile| response_quantile(&record.verdict, quantile, quantile.of(response));
+        figures.extend(Quantile::ALL.into_iter().filter_map(|quantile| Some((quantile.name(), known(quantile)?))));
         // A request that was given up counts with its timeout.
-        let censored = finding_of(&record.verdict, "ER-05").and_then(|found| found.evidence.get("censored"));
+        let censored = finding_of(&record.verdict, bounding::QUANTILE_CUT);
+        let censored = censored.and_then(|found| found.evidence.get(bounding::UNANSWERED_FIGURE));
         let is_cut = censored.is_some_and(|n| *n > 0.0);
         let disturbed = is_disturbed(&record.verdict).then_some(Bound::AtMost);
         let bound = if is_cut { Some(Bound::AtLeast) } else { disturbed };
@@ -70,18 +59,6 @@ pub(crate) fn of_run(record: &RunRecord) -> Figures {
     figures.extend(record.known_server_cpu_ns().map(|cpu| ("cpu-per-request", KnownFigure::from(cpu))));
     figures.extend(record.observed.iter().flat_map(of_server));
     figures
-}
-
-/// A quantile as far as it may be told.
-fn latency(record: &RunRecord, key: &str, ns: u64) -> Option<KnownFigure> {
-    let text = quantile(&record.verdict, key, ns);
-    let bound = match text.as_bytes().first() {
-        Some(b'-') | None => return None,
-        Some(b'>') => Some(Bound::AtLeast),
-        Some(b'<') => Some(Bound::AtMost),
-        Some(_) => None,
-    };
-    Some(KnownFigure { bound, ..KnownFigure::exactly(ns as f64) })
 }
 
 fn sent_share(record: &RunRecord) -> f64 {
@@ -99,9 +76,9 @@ fn of_server(observed: &Observed) -> Vec<(&'static str, KnownFigure)> {
 
 /// Those of the load at which the peak is.
 pub(crate) fn of_sweep(record: &SweepRecord) -> Figures {
-    let arm = Arm { index: 0, label: String::new(), record };
-    let Some((peak, at)) = record.peak.zip(arm.at_peak()) else { return Figures::new() };
-    let mut figures = record.points.get(at).map_or_else(Figures::new, of_run);
+    let is_on_curve = |peak: &Peak| record.curve.iter().any(|point| point.load == peak.load);
+    let Some(peak) = record.peak.filter(is_on_curve) else { return Figures::new() };
+    let mut figures = peak_point(record).map_or_else(Figures::new, of_run);
     let interval = figures.get("goodput").copied().unwrap_or_default();
     let bound = is_peak_bound(record).then_some(Bound::AtLeast);
     figures.insert("goodput", KnownFigure { value: peak.goodput_per_s, bound, ..interval });
@@ -125,7 +102,7 @@ pub(crate) fn of_capacity(record: &CapacityRecord) -> Figures {
 
 /// True if client or others may be why the load at the upper end of a bracket failed: of the lower end they are warnings.
 fn may_hold_more(verdict: &Verdict) -> bool {
-    let is_of_others = |rule: &str| rule.starts_with("CL-") || DISTURBANCE_RULES.contains(&rule);
+    let is_of_others = |rule: &str| rule.starts_with(bounding::CLIENT_FAMILY) || DISTURBANCE_RULES.contains(&rule);
     verdict.findings.iter().any(|finding| finding.state == FindingState::Bound && is_of_others(&finding.rule))
 }
 

@@ -2,9 +2,10 @@
 
 use crate::Named;
 use crate::record::AnyRecord;
-use crate::terminal::verdict::meaning;
-use crate::thresholds::{measured, of};
 use crate::visible;
+use crate::words::thresholds::{measured, of};
+use crate::words::verdict::meaning;
+use crate::words::why_interrupted;
 use model::{ThresholdRecord, ThresholdState, Verdict, VerdictState};
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
@@ -50,7 +51,7 @@ fn suites(named: Named<'_>) -> Vec<Suite> {
     let suite = |arm, verdict: &Verdict, started: &str, thresholds: &[ThresholdRecord]| Suite {
         name: name(arm),
         started: started.to_owned(),
-        cases: std::iter::once(of_verdict(verdict, named.record.why_interrupted()))
+        cases: std::iter::once(of_verdict(verdict, why_interrupted(named.record)))
             .chain(thresholds.iter().map(of_threshold))
             .collect(),
     };

@@ -1,17 +1,13 @@
 //! Results as people and programs read them: pure functions from records to text.
 //!
-//! Responsibilities: the records themselves from evidence ([`record`]) and from JSON ([`stored`]), the terminal
-//! ([`terminal`]), JSON ([`json`]), the HTML page ([`html`]), flame graphs ([`flame`], [`off_cpu`]), Markdown, CSV, JUnit XML
-//! and what Prometheus reads. Nothing here reads a clock, a file or the size of a window; the caller says how wide and whether to
-//! colour. Everything is readable without colour. No character of a record acts where it is shown ([`visible`]).
+//! Responsibilities: the records themselves from evidence ([`record`]) and from JSON ([`stored`]), what they say in words that
+//! all renderers share (`words`), the terminal ([`terminal`]), JSON ([`json`]), the HTML page ([`html`]), flame graphs
+//! ([`flame`], [`off_cpu`]), Markdown, CSV, JUnit XML and what Prometheus reads. Nothing here reads a clock, a file or the size
+//! of a window; the caller says how wide and whether to colour. Everything is readable without colour. No character of a record
+//! acts where it is shown ([`visible`]).
 
-mod agents;
-mod arms;
-mod capacity;
-mod changes;
-mod compare;
-mod compared;
-pub mod experiment;
+mod bounds;
+mod cells;
 mod exposition;
 pub mod factors;
 pub mod figures;
@@ -20,18 +16,12 @@ pub mod history;
 pub mod html;
 pub mod json;
 mod junit;
-mod limiter;
 pub mod off_cpu;
 mod operating;
-mod over;
 mod paper;
 pub mod record;
-mod renders;
 pub mod rules;
 mod scales;
-mod sent;
-mod served;
-mod shape;
 pub mod stored;
 mod summary;
 mod sums;
@@ -39,8 +29,9 @@ mod table;
 pub mod tabulate;
 pub mod terminal;
 pub mod testing;
-pub mod thresholds;
+mod text_table;
 pub mod visible;
+mod words;
 
 pub use exposition::{CONTENT_TYPE, exposition};
 pub use junit::junit;
@@ -48,9 +39,7 @@ pub use paper::{Figure, latex, overhead, svg_figures};
 use record::AnyRecord;
 pub use summary::summary;
 pub use table::{csv, experiment_rows, markdown};
-
-/// What is said of a result that is not whole.
-pub(crate) const STOPPED: &str = "stopped before the plan was done";
+pub use words::{experiment, thresholds};
 
 /// A result and what it is called among others.
 #[derive(Clone, Copy, Debug)]

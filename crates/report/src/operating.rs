@@ -3,10 +3,10 @@
 //! Between measured loads a curve is straight over the logarithm of the load. Nothing is drawn beyond what was measured.
 
 use crate::Named;
-use crate::arms::Arm;
+use crate::bounds::response_quantile;
 use crate::record::AnyRecord;
-use crate::terminal::run::quantile;
-use model::{CompareLoad, PointSummary, RunRecord};
+use crate::words::arms::Arm;
+use model::{CompareLoad, PointSummary, Quantile, RunRecord};
 
 /// One load of a curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -79,7 +79,7 @@ pub(crate) fn fixed_loads(results: &[Named<'_>]) -> Vec<FixedLoad> {
 
 /// A p99 that may be told.
 fn told_p99(run: &RunRecord, ns: u64) -> Option<f64> {
-    (ns > 0 && quantile(&run.verdict, "p99", ns) != "-").then_some(ns as f64)
+    response_quantile(&run.verdict, Quantile::P99, ns).map(|known| known.value)
 }
 
 /// The curve at `load`; none outside of what was measured.

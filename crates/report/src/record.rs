@@ -5,7 +5,6 @@ mod layers;
 
 pub use experiment::{STEPS_FOLDER, experiment_record, step_result};
 
-use crate::{STOPPED, agents};
 use model::{
     AgentLoss, AgentRecord, Bytes, CapacityRecord, CompareRecord, Environment, Estimate, Evidence, ExperimentRecord,
     FORMAT_RUN, FORMAT_SWEEPS, Generator, LatencyRecord, LostAgent, MixCount, MixRecord, Observed, ObservedSecond,
@@ -47,16 +46,6 @@ impl<'a> AnyRecord<'a> {
             Self::Run(_) | Self::Capacity(_) | Self::Compare(_) | Self::Experiment(_) | Self::Render(_) => &[],
             Self::Sweep(record) => std::slice::from_ref(record),
             Self::Sweeps(record) => &record.sweeps,
-        }
-    }
-
-    /// Why it is not all that was planned, in a line; none of one that is.
-    pub(crate) fn why_interrupted(self) -> Option<String> {
-        match self {
-            Self::Run(record) if record.agent_lost.is_some() => {
-                agents::shortfall(record).map(|(label, text)| format!("{label}: {text}"))
-            }
-            _ => self.is_interrupted().then(|| STOPPED.to_owned()),
         }
     }
 
@@ -157,7 +146,7 @@ fn server_cpu_unavailable(evidence: &Evidence) -> Option<String> {
     let Some(observed) = &evidence.observed else { return Some(NOT_LOOKED_AT.to_owned()) };
     let is_known = observed.server_cpu_ns_per_request().is_some();
     let why = match observed.server {
-        None => observed.unavailable.get("server").map_or(NOT_LOOKED_AT, String::as_str),
+        None => observed.unavailable.get(Observed::SERVER).map_or(NOT_LOOKED_AT, String::as_str),
         Some(_) if evidence.flow.completed == 0 => "there was no complete response",
         Some(_) => "the server used less CPU time than the kernel counts",
     };

@@ -1,11 +1,8 @@
-//! The validity rules as a page of the documentation, and words that it shares with the terminal.
+//! The validity rules as a page of the documentation.
 
-use crate::table::{cell, markdown_table};
-use crate::terminal::verdict::word;
+use crate::cells::{cell, markdown_table};
 use model::{CatalogueRecord, RuleCard};
 
-/// Where a rule does not say what it makes of a result.
-pub(crate) const NO_STATE: &str = "-";
 /// The command that judges what other tools print.
 const AUDIT: &str = "audit";
 /// Families of rules by the begin of their ids.
@@ -89,17 +86,4 @@ fn sentence(text: &str) -> String {
 /// `threshold` without the remark that it is plimsoll's own, which is said once for the page.
 fn without_own(threshold: &str) -> String {
     threshold.replace(" (plimsoll defaults)", "").replace(" (plimsoll default)", "")
-}
-
-/// The verbs whose results it judges.
-pub(crate) fn verbs(card: &RuleCard) -> String {
-    card.judges.join(", ")
-}
-
-/// What it can make of a result.
-pub(crate) fn states(card: &RuleCard) -> String {
-    if card.states.is_empty() {
-        return NO_STATE.to_owned();
-    }
-    card.states.iter().map(|state| word(*state).to_ascii_lowercase()).collect::<Vec<_>>().join(", ")
 }

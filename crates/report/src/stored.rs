@@ -174,7 +174,7 @@ mod tests {
         run.observed = Some(model::Observed { series, ..model::Observed::default() });
         let error = Record::parse(&crate::json::run(&run)).unwrap_err();
         assert_eq!(error, "its run.json has 4097 series, and this plimsoll reads at most 4096");
-        let comparison = crate::paper::testing::comparison;
+        let comparison = crate::words::testing::comparison;
         let error = |record: CompareRecord| Record::parse(&crate::json::compare(&record)).unwrap_err();
         let mut many = comparison();
         many.arms = vec![many.arms[0].clone(); COMPARE_ARMS_MAX as usize + 1];

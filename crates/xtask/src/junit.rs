@@ -132,7 +132,8 @@ mod tests {
         let text = "<testsuites tests=\"3\" failures=\"1\" errors=\"0\"><testsuite name=\"a::b\">\
             <testcase name=\"c\" classname=\"a::b\" time=\"12.345\"/><testcase name=\"d\" classname=\"a::b\"/>\
             <testcase name=\"e\" classname=\"a::b\" time=\"0.010\"><failure>no</failure></testcase></testsuite></testsuites>";
-        let expected = [("a::b c", 12_345), ("a::b e", 10)].map(|(name, ms)| Timed::new(name, Duration::from_millis(ms)));
+        let expected =
+            [("a::b c", 12_345), ("a::b e", 10)].map(|(name, ms)| Timed::new(name, Duration::from_millis(ms)));
         assert_eq!(Report::read(text).unwrap().test_times, expected);
         let broken = Report::read(&text.replace("12.345", "long")).unwrap_err().to_string();
         assert!(broken.contains("long"), "{broken}");

@@ -120,8 +120,11 @@ fn formal_checks(steps: &mut Steps) {
 
 /// What the compiler sees without running anything. The features of a release are seen by `--all`: their crates take a while.
 fn static_checks(steps: &mut Steps, features: &[&str]) {
-    let arguments = [&["clippy", "--quiet", "--workspace", "--all-targets"], features, &["--", "-D", "warnings"]].concat();
-    steps.step("clippy", &format!("cargo {}", arguments.join(" ")), || workspace::run(&mut workspace::cargo(&arguments)));
+    let arguments =
+        [&["clippy", "--quiet", "--workspace", "--all-targets"], features, &["--", "-D", "warnings"]].concat();
+    steps.step("clippy", &format!("cargo {}", arguments.join(" ")), || {
+        workspace::run(&mut workspace::cargo(&arguments))
+    });
     let arguments = [&["doc", "--quiet", "--workspace", "--no-deps", "--document-private-items"], features].concat();
     let command = format!("RUSTDOCFLAGS='-D warnings' cargo {}", arguments.join(" "));
     steps.step("docs", &command, || workspace::run(workspace::cargo(&arguments).env("RUSTDOCFLAGS", "-D warnings")));

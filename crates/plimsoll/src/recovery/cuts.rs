@@ -136,7 +136,8 @@ fn tick(second: u64, good: u64, connections: u32) -> Tick {
     let mut tick = Tick::empty(Phase::Measure, second * NS_PER_S, (second + 1) * NS_PER_S);
     (tick.flow.sent, tick.flow.completed, tick.flow.good) = (good, good, good);
     tick.flow.outstanding_ns = u64::from(connections) * NS_PER_S;
-    (tick.cohort.counts.planned, tick.cohort.counts.sent, tick.cohort.counts.completed, tick.cohort.counts.good) = (good, good, good, good);
+    (tick.cohort.counts.planned, tick.cohort.counts.sent, tick.cohort.counts.completed, tick.cohort.counts.good) =
+        (good, good, good, good);
     for request in 0..good {
         let ns = u64::from(connections) * NS_PER_S / good * (90 + request % 20) / 100;
         tick.histograms.response.record(ns);

@@ -42,7 +42,7 @@ fn a_dry_run_prints_the_plan_and_its_duration() {
     let expected = "\
 experiment   x.toml
 plan         8 steps: 2 variants, 2 loads, 2 shuffled blocks, seed 1
-duration     about 56.0 s
+planned time about 56.0 s
 
 step  block  variant  load           verb      duration
 1     1      page=a   rate=100       run   about 7.00 s

@@ -147,7 +147,7 @@ fn companions_are_told_beside_the_server_and_missing_ones_with_a_reason() {
         let missing = &observed["unavailable"];
         assert!(text(missing, "companions/no-such-name").contains("is named \"no-such-name\""), "{missing:#}");
         assert!(text(missing, &format!("companions/{of_server}")).contains("belong to the server"), "{missing:#}");
-        assert!(ended.stdout.contains(&format!("beside it    {pid}: ")), "{}", ended.stdout);
+        assert!(ended.stdout.contains(&format!("beside the server {pid}: ")), "{}", ended.stdout);
         assert!(ended.stdout.contains("no-such-name: CPU not known"), "{}", ended.stdout);
 
         // The kernel saw the load too: both ends of each request and answer.

@@ -116,8 +116,8 @@ mod tests {
     use super::*;
     use crate::Named;
     use crate::history::history;
-    use crate::paper::testing::{comparison, metric};
     use crate::record::AnyRecord;
+    use crate::words::testing::{comparison, metric};
     use model::{CompareCapacity, HistoryFigure, HistoryRecord, HistorySettings};
 
     const SETTINGS: HistorySettings =

@@ -81,7 +81,7 @@ pub(super) fn entries_of_render(name: &str, record: &RenderRecord) -> Vec<Histor
     let one = |(at, page): (usize, &RenderArm)| {
         let known = HistoryQuantity::ALL.into_iter().filter_map(|quantity| {
             let (metric, cache) = quantity.of_render()?;
-            let value = crate::renders::figure(page, metric, cache)?.median.value;
+            let value = crate::words::render::figure(page, metric, cache)?.median.value;
             Some((quantity, Value { value, is_bound: false, ends: None }))
         });
         let mut facts = facts(&record.environment, None);

@@ -5,7 +5,6 @@
 
 mod comparisons;
 mod figures;
-pub(crate) mod words;
 
 pub use figures::HistoryEntry;
 

@@ -4,10 +4,11 @@ use super::chart::{Chart, Curve, GREY, beside, chart, from_zero, layout, line, l
 use super::cpu::cpus_axis;
 use super::operating::{colour, dash, fixed_words, knee, legend, mark, p99_by_goodput};
 use super::sweep::told;
-use crate::arms::{Arm, groups};
 use crate::operating::{FixedLoad, Marked};
-use crate::over::Over;
-use crate::terminal::observed::cpus;
+use crate::words::arms::{Arm, groups};
+use crate::words::observed::cpus;
+use crate::words::over::Over;
+use model::Quantile;
 use model::human::rate;
 use plotly::Layout;
 use plotly::common::{Anchor, DashType, Line, Marker};
@@ -85,7 +86,7 @@ fn level(per_s: f64) -> Shape {
 }
 
 fn p99(arms: &[&Arm<'_>]) -> Option<Chart> {
-    let points = |arm: &Arm<'_>| told(arm.record, "p99", &arm.label);
+    let points = |arm: &Arm<'_>| told(arm.record, Quantile::P99, &arm.label);
     let found = Overlay::of(arms, points, |ns| time_axis(ns.iter().copied()))?;
     Some(found.chart("p99 of the response time", "logarithmic; left out where too few requests are behind it"))
 }

@@ -7,14 +7,9 @@ use super::chart::{
 };
 use super::run::plan;
 use super::view::{
-    Fact, Measured, ResultView, Table, VerdictView, command, environment, fact, files, fingerprint, limiter, thresholds,
+    Measured, ResultView, Table, VerdictView, command, environment, files, fingerprint, headline, limiter, thresholds,
 };
-use crate::agents;
-use crate::capacity::{
-    bracket, estimate, goal, good, is_latency, load_header, load_rows, more, outcome, search, trial_header, trial_rows,
-    width,
-};
-use crate::sent;
+use crate::words::capacity::{facts, is_latency, load_header, load_rows, outcome, trial_header, trial_rows};
 use model::human::{rate, time};
 use model::{CapacityRecord, TrialRecord};
 use plotly::common::{Anchor, DashType, HoverInfo, Line, Marker, MarkerSymbol, Mode};
@@ -34,14 +29,15 @@ pub(super) fn view(shown: &Shown<'_>, record: &CapacityRecord) -> ResultView {
         Table { title: "Loads", header: load_header(record), rows: load_rows(record) },
         Table { title: "Trials", header: trial_header(record), rows: trial_rows(record) },
     ];
+    let facts = facts(record);
     ResultView {
         kind: "capacity",
         name: shown.name.to_owned(),
         title,
         started: record.started.clone(),
         verdict: Some(VerdictView::of(&record.verdict)),
-        limiter: limiter(record.limiter.as_ref()),
-        headline: headline(record),
+        limiter: limiter(&facts),
+        headline: headline(&facts),
         charts: reasons_once(charts.into_iter().flatten()),
         files: files(shown, Measured::ManyTimes, [false; 4]),
         tables: thresholds(&record.thresholds)
@@ -53,28 +49,6 @@ pub(super) fn view(shown: &Shown<'_>, record: &CapacityRecord) -> ResultView {
         command: command(&record.environment),
         ..ResultView::default()
     }
-}
-
-fn headline(record: &CapacityRecord) -> Vec<Fact> {
-    let mut facts = vec![
-        fact("capacity", bracket(record)),
-        fact("goal", goal(record)),
-        fact("reason", record.capacity.reason.clone()),
-    ];
-    let about: Vec<String> = [width(record), good(record)].into_iter().flatten().collect();
-    facts.extend((!about.is_empty()).then(|| fact("bracket", about.join("; "))));
-    facts.extend(estimate(record).map(|text| fact("estimate", text)));
-    facts.extend(more(record).map(|text| fact("more time", text)));
-    facts.push(fact("search", search(record)));
-    facts.extend(sent::line(record.sent_in_all).map(|text| fact(sent::LABEL, text)));
-    facts.extend(agents::server_host(&record.environment).map(|text| fact("server's machine", text)));
-    facts.extend(agents::bandwidth(&record.environment).map(|text| fact("bandwidth", text)));
-    facts.extend(agents::origin(record.trials.iter()).map(|text| fact("agents", text)));
-    if record.interrupted {
-        facts.push(fact("interrupted", "stopped before the search was done; this is what was found"));
-    }
-    facts.extend(record.agent_lost.iter().map(|lost| fact("agent lost", agents::lost(lost))));
-    facts
 }
 
 /// Trials that can be drawn, with their numbers.

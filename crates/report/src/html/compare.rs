@@ -5,19 +5,16 @@ use super::chart::{COLOURS, Chart, GREY, band, chart, factor_axis, layout, line,
 use super::graph::Graph;
 use super::run::plan;
 use super::view::{
-    DifferenceView, Fact, FileView, Measured, ResultView, Table, VerdictView, command, environment, fact, files,
-    fingerprint,
+    DifferenceView, FileView, Measured, ResultView, Table, VerdictView, command, environment, files, fingerprint,
+    headline,
 };
-use crate::changes::{interval, signed};
-use crate::compare::{
-    arms, baseline, block_header, block_rows, calls, conditions, cpu_sets, decisive, design, floor, machines, profiles,
-    summary,
-};
-use crate::paper::forest::{Scale, lines};
-use crate::paper::overhead;
 use crate::record::PROFILES_FOLDER;
 use crate::scales::extremes;
-use crate::terminal::profile::{CHANGED, PHP_CHANGED, changed};
+use crate::words::changes::{interval, signed};
+use crate::words::compare::{baseline, block_header, block_rows, decisive, facts, summary};
+use crate::words::forest::{Scale, lines};
+use crate::words::overhead;
+use crate::words::profile::{CHANGED, PHP_CHANGED, changed};
 use model::human::plural;
 use model::{ArmProfile, BlockRecord, CompareEnd, CompareRecord, MetricRecord};
 use plotly::Scatter;
@@ -39,7 +36,7 @@ pub(super) fn view(shown: &Shown<'_>, record: &CompareRecord) -> ResultView {
         started: record.started.clone(),
         lead: summary(record),
         verdict: Some(VerdictView::of(&record.verdict)),
-        headline: headline(record),
+        headline: headline(&facts(record)),
         charts: [forest(record), course(record)].into_iter().flatten().chain(super::strips::charts(record)).collect(),
         differences: differences(shown, record),
         files: files(shown, measured, [false; 4]).into_iter().chain(profile_files(shown, record)).collect(),
@@ -57,29 +54,6 @@ pub(super) fn view(shown: &Shown<'_>, record: &CompareRecord) -> ResultView {
         command: command(&record.environment),
         ..ResultView::default()
     }
-}
-
-fn headline(record: &CompareRecord) -> Vec<Fact> {
-    // What stands first is shown large.
-    let calls = calls(record);
-    let mut facts: Vec<Fact> = (!calls.is_empty()).then(|| fact("result", calls)).into_iter().collect();
-    let named = |(role, text): (String, String)| fact(if role == "baseline" { "baseline" } else { "variant" }, text);
-    facts.extend(arms(record).into_iter().map(named));
-    facts.extend(conditions(record).into_iter().map(|text| fact("fail-if", text)));
-    facts.push(fact("ended", record.reason.clone()));
-    facts.extend(design(record).map(|text| fact("design", text)));
-    let machine = |(label, text)| fact(if label == "server" { "server's machine" } else { label }, text);
-    facts.extend(machines(record).into_iter().map(machine));
-    facts.extend(cpu_sets(record).into_iter().map(|text| fact("CPU sets", text)));
-    facts.push(fact("A/A floor", floor(record)));
-    facts.extend(
-        record.unavailable.iter().map(|(metric, why)| fact("not compared", format!("{}: {why}", metric.words()))),
-    );
-    facts.extend(profiles(record).into_iter().map(|text| fact("profile", text)));
-    if record.interrupted {
-        facts.push(fact("interrupted", "stopped before the comparison was done; whole blocks count"));
-    }
-    facts
 }
 
 /// The differential flame graphs of each variant, as far as there are any: of the CPU time, and of PHP functions.

@@ -5,8 +5,8 @@ use super::kernel;
 use super::layers::{Layers, processes};
 use super::timeline::{Named, Timeline, to_digits};
 use super::view::Table;
-use crate::terminal::observed::cores_number;
-use crate::terminal::sweep::Over;
+use crate::words::observed::cores_number;
+use crate::words::over::Over;
 use model::human::{bytes, count, percent, time};
 use model::{Observed, RunRecord, SeriesFigure, SeriesObserved, SocketsObserved, SweepRecord};
 use plotly::layout::Axis;
@@ -25,7 +25,7 @@ pub(super) fn timeline(timeline: &Timeline<'_>, clock: Axis) -> Chart {
     let named = timeline.series(SeriesFigure::CpuCores);
     let mut traces = Layers { x: timeline.ends_s.clone(), machine, named }.curves();
     if traces.is_empty() || !timeline.has_curves() {
-        return Chart::missing(TITLE, timeline.why_not("machine"));
+        return Chart::missing(TITLE, timeline.why_not(Observed::MACHINE));
     }
     if observed.machine.as_ref().is_some_and(|machine| machine.steal_max >= STEAL_DRAWN) {
         let (x, y) = timeline.known(&timeline.means(observed.seconds.iter().map(|second| second.steal_cores)));
@@ -35,7 +35,7 @@ pub(super) fn timeline(timeline: &Timeline<'_>, clock: Axis) -> Chart {
         .machine
         .as_ref()
         .map_or_else(String::new, |machine| format!(" of the {} the machine has", machine.cpus));
-    let unknown = match observed.unavailable.get("server") {
+    let unknown = match observed.unavailable.get(Observed::SERVER) {
         Some(why) if observed.server.is_none() => format!("; of the server not known: {why}"),
         _ => String::new(),
     };
@@ -49,7 +49,7 @@ pub(super) fn by_load(record: &SweepRecord, over: Over) -> Option<Chart> {
     let seen = seen(record);
     if seen.iter().all(|(_, observed)| observed.server.is_none()) {
         let (_, observed) = seen.first()?;
-        return observed.unavailable.get("server").map(|why| Chart::missing(title, why));
+        return observed.unavailable.get(Observed::SERVER).map(|why| Chart::missing(title, why));
     }
     let machine = |observed: &Observed| observed.machine.as_ref().map(|m| m.busy_mean * f64::from(m.cpus));
     let named = columns(&seen, cores);

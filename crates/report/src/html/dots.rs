@@ -1,7 +1,7 @@
 //! A figure of each row of an experiment: a dot with its interval, below one another, so that names have room.
 
 use super::chart::{Chart, chart, layout, nth_colour, nth_mark, nth_open_mark, plain};
-use crate::experiment::between;
+use crate::words::experiment::between;
 use model::{Estimate, ExperimentRecord, ExperimentRow, VerdictState};
 use plotly::Scatter;
 use plotly::common::{ErrorData, ErrorType, Marker, Mode};
@@ -145,7 +145,7 @@ fn points(
 
 /// What a point says of itself: `5 workers, 16 connections: 16.5/s (14.7/s to 18.3/s), valid`.
 fn hover(row: &ExperimentRow, estimate: &Estimate, figure: &Figure) -> String {
-    let verdict = row.verdict.map_or("no verdict", crate::terminal::verdict::state_word);
+    let verdict = row.verdict.map_or("no verdict", crate::words::verdict::state_word);
     plain(&format!("{}: {}, {verdict}", line(&By::Row, row), between(estimate, figure.words)))
 }
 

@@ -3,11 +3,9 @@
 use super::Shown;
 use super::chart::{Chart, rate_axis, time_axis};
 use super::dots::{Figure, dots};
-use super::view::{FileView, Group, ResultView, Table, VerdictView, command, environment, fact};
-use crate::experiment::{
-    Columns, STEP_HEADER, duration, effects, layers, made, meaning, size, step_row, took, unfinished,
-};
+use super::view::{FileView, Group, ResultView, Table, VerdictView, command, environment, fact, headline};
 use crate::record::STEPS_FOLDER;
+use crate::words::experiment::{Columns, STEP_HEADER, facts, layers, made, meaning, step_row};
 use model::human::{rate, time};
 use model::{ExperimentRecord, PlannedStep, StepRecord};
 
@@ -31,22 +29,13 @@ pub(super) fn view(shown: &Shown<'_>, record: &ExperimentRecord) -> ResultView {
             rows: made(record).map(|(planned, step)| step_row(planned, step)).collect(),
         },
     ];
-    let errors = made(record).filter_map(|(planned, step)| {
-        let error = step.error.as_ref()?;
-        Some(format!("Step {}, {}, {}: {error}", planned.number, planned.variant, planned.load))
-    });
     ResultView {
         kind: "experiment",
         name: shown.name.to_owned(),
         title: record.plan.name.clone(),
         started: record.started.clone(),
         verdict: Some(VerdictView::in_words(&record.verdict, meaning(record))),
-        remarks: effects(record).into_iter().map(|text| format!("Compared, {text}")).chain(errors).collect(),
-        headline: [fact("plan", size(&record.plan)), fact("planned", duration(&record.plan))]
-            .into_iter()
-            .chain(took(record).map(|text| fact("took", text)))
-            .chain(unfinished(record).map(|text| fact("unfinished", text)))
-            .collect(),
+        headline: headline(&facts(record)),
         charts: charts(record),
         tables: tables.into_iter().filter(|table| !table.rows.is_empty()).collect(),
         groups: vec![environment(&record.environment), seeds(record)],
@@ -83,8 +72,10 @@ fn is_below(directory: &str) -> bool {
 }
 
 fn about(planned: &PlannedStep, step: &StepRecord) -> String {
-    let goodput =
-        step.result.as_ref().map_or_else(String::new, |result| format!(": {}", crate::experiment::goodput(result)));
+    let goodput = step
+        .result
+        .as_ref()
+        .map_or_else(String::new, |result| format!(": {}", crate::words::experiment::goodput(result)));
     format!("step {}, {}, {}{goodput}", planned.number, planned.variant, planned.load)
 }
 

@@ -1,11 +1,8 @@
 //! A history as a page: each figure from result to result, with the levels between its changes.
 
 use super::chart::{COLOURS, Chart, Curve, GREY, RED, chart, layout, line, plain, reasons_once, time_axis, upright};
-use super::view::{Fact, Group, ResultView, Table, fact};
-use crate::history::words::{
-    CHANGES, call, change_rows, change_text, differs_text, extent, method, related, remarks, run_header, run_rows,
-    signed, title, value,
-};
+use super::view::{Group, ResultView, Table, fact, headline};
+use crate::words::history::{CHANGES, change_rows, facts, method, related, run_header, run_rows, signed, title, value};
 use model::human::plural;
 use model::{HistoryFigure, HistoryQuantity, HistoryRecord, HistorySeries};
 use plotly::common::{Anchor, DashType, ErrorData, ErrorType, Line, Marker, Mode};
@@ -35,13 +32,11 @@ fn view(record: &HistoryRecord, series: &HistorySeries) -> ResultView {
         ("Results", run_header(series), run_rows(series)),
     ];
     let tables = tables.into_iter().filter(|(_, _, rows)| !rows.is_empty());
-    let told = remarks(series).into_iter().map(|(label, text)| format!("{label}: {text}"));
     let alike = series.factors.iter().map(|factor| format!("{}: {}", factor.name, factor.value));
     ResultView {
         kind: "history",
         title: title(series),
-        headline: headline(record, series),
-        remarks: told.collect(),
+        headline: headline(&facts(series)),
         charts: reasons_once(charts),
         tables: tables.map(|(title, header, rows)| Table { title, header, rows }).collect(),
         groups: vec![Group {
@@ -50,21 +45,6 @@ fn view(record: &HistoryRecord, series: &HistorySeries) -> ResultView {
         }],
         ..ResultView::default()
     }
-}
-
-fn headline(record: &HistoryRecord, series: &HistorySeries) -> Vec<Fact> {
-    let mut facts = vec![fact("results", extent(series))];
-    for figure in &series.figures {
-        for change in &figure.changes {
-            let text = change_text(figure.quantity, change);
-            let differs = differs_text(change).map_or_else(String::new, |text| format!("; {text}"));
-            facts.push(fact(call(figure.quantity, change), format!("{text}{differs}")));
-        }
-    }
-    if facts.len() == 1 && !record.series.is_empty() {
-        facts.push(fact("changes", "none found"));
-    }
-    facts
 }
 
 /// A figure from result to result.

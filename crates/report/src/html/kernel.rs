@@ -1,7 +1,7 @@
 //! Threads of the server, what the kernel has counted, and what could not be seen, as tables.
 
 use super::view::Table;
-use crate::terminal::observed::cores_number;
+use crate::words::observed::cores_number;
 use model::human::{count, percent};
 use model::{Observed, ServerThreadObserved};
 

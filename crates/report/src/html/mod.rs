@@ -31,10 +31,10 @@ mod timeline;
 mod view;
 
 use crate::Named;
-use crate::experiment::{Columns, rows_of};
 use crate::operating::fixed_loads;
 use crate::record::{AnyRecord, arm_folder};
-use crate::table::{RUN_HEADER, row};
+use crate::words::experiment::{Columns, rows_of};
+use crate::words::run::{RUN_HEADER, row};
 use base64::display::Base64Display;
 use base64::engine::general_purpose::STANDARD;
 use graph::Graph;
@@ -158,33 +158,33 @@ fn each(item: &Item<'_>) -> Vec<ResultView> {
 /// The curves of those of a kind in one chart, and all results in tables.
 fn side_by_side(items: &[Item<'_>], count: usize) -> ResultView {
     let named: Vec<Named<'_>> = items.iter().map(|item| item.named).collect();
-    let sweeps = crate::arms::arms(&named);
+    let sweeps = crate::words::arms::arms(&named);
     let mut charts = arms::overlaid(&sweeps, &fixed_loads(&named));
     charts.extend(run::overlaid(items));
     // A line for each; what a change would buy stands with the arm itself.
     let limiter = sweeps.iter().filter_map(|arm| {
-        let (name, says) = crate::limiter::lines(arm.record.limiter.as_ref()?).swap_remove(0);
-        Some(fact(name, format!("{}: {says}", arm.label)))
+        let found = crate::words::limiter::facts(arm.record.limiter.as_ref()).into_iter().next()?;
+        Some(fact(found.label, format!("{}: {}", arm.label, found.text)))
     });
     let experiments = Columns::of(named.iter().flat_map(|named| rows_of(*named)));
     let tables = [
-        ("Sweeps", crate::arms::header(&sweeps), sweeps.iter().map(|arm| arm.row()).collect()),
+        ("Sweeps", crate::words::arms::header(&sweeps), sweeps.iter().map(|arm| arm.row()).collect()),
         ("Runs", RUN_HEADER.map(str::to_owned).to_vec(), named.iter().filter_map(|named| row(*named)).collect()),
         (
             "Capacities",
-            crate::capacity::HEADER.map(str::to_owned).to_vec(),
-            named.iter().filter_map(|named| crate::capacity::row(*named)).collect(),
+            crate::words::capacity::HEADER.map(str::to_owned).to_vec(),
+            named.iter().filter_map(|named| crate::words::capacity::row(*named)).collect(),
         ),
         (
             "Comparisons",
-            crate::compare::HEADER.map(str::to_owned).to_vec(),
-            named.iter().filter_map(|named| crate::compare::row(*named)).collect(),
+            crate::words::compare::HEADER.map(str::to_owned).to_vec(),
+            named.iter().filter_map(|named| crate::words::compare::row(*named)).collect(),
         ),
         ("Experiments", experiments.header, experiments.rows),
         (
             "Page renders",
-            crate::renders::header_beside(),
-            named.iter().flat_map(|named| crate::renders::rows_beside(*named)).collect(),
+            crate::words::render::header_beside(),
+            named.iter().flat_map(|named| crate::words::render::rows_beside(*named)).collect(),
         ),
     ];
     let tables = tables.map(|(title, header, rows): (_, _, Vec<_>)| Table { title, header, rows });
@@ -192,7 +192,7 @@ fn side_by_side(items: &[Item<'_>], count: usize) -> ResultView {
         kind: "report",
         title: format!("{count} results side by side"),
         limiter: limiter.collect(),
-        remarks: if sweeps.len() > 1 { crate::arms::remarks(&sweeps) } else { Vec::new() },
+        remarks: if sweeps.len() > 1 { crate::words::arms::remarks(&sweeps) } else { Vec::new() },
         charts,
         tables: tables.into_iter().filter(|table| !table.rows.is_empty()).collect(),
         ..ResultView::default()

@@ -3,8 +3,8 @@
 use super::chart::{
     Chart, Curve, GREY, chart, from_zero, layout, line, nth_colour, nth_dash, nth_mark, plain, thin, time_axis, upright,
 };
-use crate::arms::Arm;
 use crate::operating::{FixedLoad, Marked, Place};
+use crate::words::arms::Arm;
 use model::human::{rate, time};
 use plotly::Scatter;
 use plotly::common::{Anchor, DashType, HoverInfo, Line, Marker, MarkerSymbol, Mode};

@@ -3,8 +3,8 @@
 use super::chart::{COLOURS, Chart, Curve, chart, layout, left_out, line, load_axis, thin};
 use super::timeline::Timeline;
 use super::view::Table;
-use crate::terminal::observed::{is_worth_telling, waits};
-use crate::terminal::sweep::Over;
+use crate::words::observed::{is_worth_telling, waits};
+use crate::words::over::Over;
 use model::human::{count, percent};
 use model::{Observed, PoolObserved, SweepRecord};
 use plotly::layout::Axis;

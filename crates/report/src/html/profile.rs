@@ -1,7 +1,7 @@
 //! A profile in the page: the flame graph in a frame of its own, and its figures.
 
 use super::view::Table;
-use crate::terminal::{php, profile as words};
+use crate::words::{php, profile as words};
 use model::Profiled;
 
 /// Processes, functions, and what would make more readable.

@@ -2,8 +2,10 @@
 
 use super::Shown;
 use super::chart::{Chart, Curve, chart, layout, line, nth_colour, nth_line, time_axis};
-use super::view::{Group, Measured, ResultView, Table, VerdictView, command, environment, fact, files, fingerprint};
-use crate::renders::{browser, loads, remark, roles, summary, table, value};
+use super::view::{
+    Group, Measured, ResultView, Table, VerdictView, command, environment, fact, files, fingerprint, headline,
+};
+use crate::words::render::{facts, remark, roles, table, value};
 use model::human::{percent, time};
 use model::{CacheState, PageLoad, RenderMetric, RenderRecord};
 use plotly::layout::Axis;
@@ -16,14 +18,8 @@ const LOADS: [&str; 4] = ["block", "page", "cache", "state"];
 pub(super) fn view(shown: &Shown<'_>, record: &RenderRecord) -> ResultView {
     let (header, rows) = table(record);
     let quantities = Table { title: "Quantities", header: header.into_iter().map(str::to_owned).collect(), rows };
-    let pages = record.arms.iter().zip(roles(record)).map(|(arm, role)| fact(role, arm.url.clone()));
-    let mut headline: Vec<_> = pages.collect();
-    headline.extend([fact("result", summary(record)), fact("browser", browser(record)), fact("loads", loads(record))]);
-    if record.interrupted {
-        headline.push(fact("interrupted", "stopped before all blocks were measured"));
-    }
     let settings = &record.settings;
-    let facts = vec![
+    let plan = vec![
         fact("blocks", settings.blocks.to_string()),
         fact("timeout", time(settings.timeout_ns as f64)),
         fact("margin", percent(settings.margin)),
@@ -37,14 +33,14 @@ pub(super) fn view(shown: &Shown<'_>, record: &RenderRecord) -> ResultView {
         started: record.started.clone(),
         verdict: Some(VerdictView::of(&record.verdict)),
         remarks: remark(record).into_iter().map(str::to_owned).collect(),
-        headline,
+        headline: headline(&facts(record)),
         charts: DRAWN.iter().filter_map(|metric| by_block(record, *metric)).collect(),
         tables: [quantities, each_load(record)]
             .into_iter()
             .filter(|table| !table.rows.is_empty())
             .chain(fingerprint(&record.environment))
             .collect(),
-        groups: vec![Group { title: "Plan", facts }, environment(&record.environment)],
+        groups: vec![Group { title: "Plan", facts: plan }, environment(&record.environment)],
         command: command(&record.environment),
         files: files(shown, Measured::Before, [false; 4]),
         ..ResultView::default()

@@ -2,7 +2,7 @@
 
 use super::chart::{COLOURS, Chart, Curve, RED, chart, from_zero, layout, left_out, thin};
 use super::timeline::Timeline;
-use model::SeriesFigure;
+use model::{Observed, SeriesFigure};
 use plotly::common::{DashType, Line};
 use plotly::layout::Axis;
 
@@ -27,7 +27,7 @@ pub(super) fn memory(timeline: &Timeline<'_>, clock: Axis) -> Chart {
     }
     let left_out = left_out(resident.len().saturating_sub(DRAWN_MAX), "with less");
     let note = format!("of all processes of a name; RSS counts shared pages for each process, PSS in parts{left_out}");
-    drawn("Memory", &note, curves, timeline, layout(clock, bytes_axis("B")), "server")
+    drawn("Memory", &note, curves, timeline, layout(clock, bytes_axis("B")), Observed::SERVER)
 }
 
 /// Sockets of the target's port by state, and connections that wait to be accepted.

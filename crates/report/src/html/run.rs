@@ -8,21 +8,21 @@ use super::profile;
 use super::status;
 use super::timeline::{Timeline, clock};
 use super::view::{
-    Fact, Group, Measured, ResultView, Table, VerdictView, command, environment, fact, files, fingerprint, limiter,
-    thresholds,
+    Fact, Group, Measured, ResultView, Table, VerdictView, command, environment, fact, files, fingerprint, headline,
+    limiter, thresholds,
 };
 use super::{Item, Shown};
 use super::{cpu, pools, resources, threads};
-use crate::agents;
-use crate::compared::compared;
 use crate::off_cpu;
-use crate::sent;
 use crate::sums::sum;
-use crate::terminal::observed;
-use crate::terminal::run as words;
+use crate::words::compared::compared;
+use crate::words::latency::latency_rows;
+use crate::words::{agents, run as words};
 use evidence::factors::conditions;
 use model::human::{count, percent, plural, rate, time};
-use model::{Contract, Histograms, MergedHistogram, NS_PER_S, Plan, QUANTILE_TAIL_MIN, Request, RunRecord, Second};
+use model::{
+    Contract, Histograms, MergedHistogram, NS_PER_S, Plan, QUANTILE_TAIL_MIN, Quantile, Request, RunRecord, Second,
+};
 use plotly::Layout;
 use plotly::common::Mode;
 use plotly::layout::{Axis, AxisType, HoverMode};
@@ -45,6 +45,7 @@ pub(super) fn view(shown: &Shown<'_>, record: &RunRecord) -> ResultView {
     }));
     let waiting = off_cpu::of_run(record);
     let [graph, stacks, php] = shown.graphs();
+    let facts = words::facts(record);
     ResultView {
         kind: "run",
         name: shown.name.to_owned(),
@@ -52,9 +53,9 @@ pub(super) fn view(shown: &Shown<'_>, record: &RunRecord) -> ResultView {
         started: record.started.clone(),
         lead: String::new(),
         verdict: Some(VerdictView::of(&record.verdict)),
-        limiter: limiter(record.limiter.as_ref()),
+        limiter: limiter(&facts),
         remarks: Vec::new(),
-        headline: headline(record),
+        headline: headline(&facts),
         charts,
         graph,
         differences: Vec::new(),
@@ -80,54 +81,11 @@ pub(super) fn overlaid(items: &[Item<'_>]) -> Option<Chart> {
     if curves.len() > 1 { percentiles(&curves) } else { None }
 }
 
-fn headline(record: &RunRecord) -> Vec<Fact> {
-    let mut facts = vec![fact("goodput", words::goodput(record))];
-    let shown = |key, ns| match words::quantile(&record.verdict, key, ns) {
-        text if text == "-" => "not told: too few requests".to_owned(),
-        text => text,
-    };
-    let response = &record.latency_ns.response;
-    if response.n > 0 {
-        facts.push(fact("response time, median", shown("p50", response.p50)));
-        facts.push(fact("response time, 99 % within", shown("p99", response.p99)));
-    }
-    facts.push(fact("failed", words::failed(record)));
-    if let Some(text) = words::cpu_per_request(record) {
-        facts.push(fact("CPU time per request", text));
-    }
-    facts.push(fact("load", words::load(record)));
-    facts.extend(sent::line(record.sent_in_all).map(|text| fact(sent::LABEL, text)));
-    facts.extend(agents::server_host(&record.environment).map(|text| fact("server's machine", text)));
-    facts.extend(agents::bandwidth(&record.environment).map(|text| fact("bandwidth", text)));
-    facts.extend(agents::origin(std::iter::once(record)).map(|text| fact("agents", text)));
-    if let Some(text) = words::disturbed(record) {
-        facts.push(fact("disturbed", text));
-    }
-    if let Some(text) = words::schedule(record) {
-        facts.push(fact("on schedule", text));
-    }
-    facts.push(fact("load generator", words::client(record)));
-    if let Some(text) = observed::server(record) {
-        facts.push(fact("server", text));
-    }
-    facts.extend(observed::pools(record).into_iter().map(|text| fact("workers", text)));
-    facts.extend(
-        observed::companions(record)
-            .into_iter()
-            .map(|(label, text)| fact("beside the server", format!("{label}: {text}"))),
-    );
-    if let Some(text) = words::profile(record.profile.as_ref(), record.profile_unavailable.as_deref()) {
-        facts.push(fact("profile", text));
-    }
-    facts.extend(agents::shortfall(record).map(|(label, text)| fact(label, text)));
-    facts
-}
-
 fn tables(record: &RunRecord) -> Vec<Table> {
     let mut tables: Vec<Table> = thresholds(&record.thresholds).into_iter().collect();
-    let rows = words::latencies(record);
+    let rows = latency_rows(record);
     if !rows.is_empty() {
-        let header = ["", "p50", "p90", "p99", "p99.9", "max"].map(str::to_owned).to_vec();
+        let header = [""].into_iter().chain(Quantile::ALL.map(Quantile::name)).map(str::to_owned).collect();
         tables.push(Table { title: "Latency", header, rows });
     }
     if !record.agents.is_empty() {

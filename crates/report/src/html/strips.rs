@@ -1,9 +1,9 @@
 //! A comparison block by block, in the order of time: what drifts in all lines is the machine.
 
 use super::chart::{Chart, Curve, GREY, chart, layout, line, nth_colour, nth_dash, nth_mark};
-use crate::compare::{baseline, value};
-use crate::paper::blocks::{Strip, StripLine, strips};
-use crate::paper::place;
+use crate::words::blocks::place;
+use crate::words::blocks::{Strip, StripLine, strips};
+use crate::words::compare::{baseline, value};
 use model::CompareRecord;
 use model::human::time;
 use plotly::common::{DashType, Line, Marker, MarkerSymbol};
@@ -73,7 +73,7 @@ fn curve(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::paper::testing::comparison;
+    use crate::words::testing::comparison;
 
     #[test]
     fn nothing_is_said_of_a_canary_that_was_not_measured() {

@@ -9,15 +9,16 @@ use super::graph::Graph;
 use super::profile;
 use super::run::plan;
 use super::view::{
-    Fact, Measured, ResultView, Table, VerdictView, command, environment, fact, files, fingerprint, limiter, thresholds,
+    Measured, ResultView, Table, VerdictView, command, environment, files, fingerprint, headline, limiter, thresholds,
 };
 use super::{cpu, pools};
+use crate::off_cpu;
 use crate::record::peak_point;
-use crate::terminal::run::{self as words, quantile};
-use crate::terminal::sweep::{Over, disturbed, is_peak_bound, load, peak_text, unreached};
-use crate::{STOPPED, agents, off_cpu, sent, shape, table};
+use crate::words::latency::quantile_text;
+use crate::words::over::Over;
+use crate::words::sweep::{facts, point_header, point_rows};
 use model::human::{percent, rate};
-use model::{PoolFit, SweepRecord, UslLaw};
+use model::{PoolFit, Quantile, SweepRecord, UslLaw};
 use plotly::common::{Anchor, DashType, HoverInfo, Line, Marker, MarkerSymbol, Mode};
 use plotly::layout::{Margin, Shape};
 use plotly::{Layout, Scatter};
@@ -39,7 +40,8 @@ pub(super) fn view(shown: &Shown<'_>, record: &SweepRecord) -> ResultView {
     let peak = peak_point(record).and_then(|peak| peak.observed.as_ref());
     let waiting = off_cpu::of_sweep(record);
     let [graph, stacks, php] = shown.graphs();
-    let header = table::point_header(record);
+    let header = point_header(record);
+    let facts = facts(record);
     ResultView {
         kind: "sweep",
         name: shown.name.to_owned(),
@@ -47,9 +49,9 @@ pub(super) fn view(shown: &Shown<'_>, record: &SweepRecord) -> ResultView {
         started: record.started.clone(),
         lead: String::new(),
         verdict: Some(VerdictView::of(&record.verdict)),
-        limiter: limiter(record.limiter.as_ref()),
+        limiter: limiter(&facts),
         remarks: Vec::new(),
-        headline: headline(record, over),
+        headline: headline(&facts),
         charts: reasons_once(charts.into_iter().flatten()),
         graph,
         differences: Vec::new(),
@@ -63,7 +65,7 @@ pub(super) fn view(shown: &Shown<'_>, record: &SweepRecord) -> ResultView {
         php,
         tables: thresholds(&record.thresholds)
             .into_iter()
-            .chain([Table { title: "Points", header, rows: table::point_rows(record) }])
+            .chain([Table { title: "Points", header, rows: point_rows(record) }])
             .chain(peak.and_then(|peak| pools::table("What the workers did at the peak", peak)))
             .chain(record.profile.iter().flat_map(profile::tables))
             .chain(fingerprint(&record.environment))
@@ -75,29 +77,6 @@ pub(super) fn view(shown: &Shown<'_>, record: &SweepRecord) -> ResultView {
             .collect(),
         command: command(&record.environment),
     }
-}
-
-fn headline(record: &SweepRecord, over: Over) -> Vec<Fact> {
-    let peak = record.peak.map_or_else(|| "nothing was measured".to_owned(), |peak| peak_text(record, peak, over));
-    let mut facts = vec![fact("peak goodput", peak)];
-    facts.extend(shape::lines(record, over, is_peak_bound(record)).into_iter().map(|(label, text)| fact(label, text)));
-    facts.push(fact("load", load(record, over)));
-    facts.extend(unreached(record, over).map(|text| fact("not reached", text)));
-    facts.extend(sent::line(record.sent_in_all).map(|text| fact(sent::LABEL, text)));
-    if let Some(text) = disturbed(record) {
-        facts.push(fact("disturbed", text));
-    }
-    if let Some(text) = words::profile(record.profile.as_ref(), record.profile_unavailable.as_deref()) {
-        facts.push(fact("profile at the peak", text));
-    }
-    facts.extend(agents::server_host(&record.environment).map(|text| fact("server's machine", text)));
-    facts.extend(agents::bandwidth(&record.environment).map(|text| fact("bandwidth", text)));
-    facts.extend(agents::origin(record.points.iter()).map(|text| fact("agents", text)));
-    if record.interrupted {
-        facts.push(fact("interrupted", format!("{STOPPED}; this is what was measured")));
-    }
-    facts.extend(record.agent_lost.iter().map(|lost| fact("agent lost", agents::lost(lost))));
-    facts
 }
 
 fn means(name: &str, colour: &'static str, record: &SweepRecord) -> Curve {
@@ -156,7 +135,7 @@ fn goodput(record: &SweepRecord, over: Over) -> Option<Chart> {
 
 /// Intervals of the knee over connections, from bottom to top, and of the plateau, from the knee to the highest load.
 fn bands(record: &SweepRecord, high: f64) -> Vec<Shape> {
-    let knee = record.knee.filter(|_| record.over == "connections");
+    let knee = record.knee.filter(|_| matches!(Over::of(record), Over::Connections));
     let upright = knee.and_then(|knee| knee.low.zip(knee.high)).map(|(low, high)| band(low, high));
     let plateau = record.plateau.and_then(|plateau| plateau.low.zip(plateau.high)).zip(record.knee);
     let level = plateau.map(|((bottom, top), knee)| band(knee.load, high).y_ref("y").y0(bottom).y1(top));
@@ -215,12 +194,12 @@ fn law_at(law: &UslLaw, load: f64) -> f64 {
 fn latency(record: &SweepRecord, over: Over) -> Option<Chart> {
     let mut traces = Vec::new();
     let (mut loads, mut all_ns) = (Vec::new(), Vec::new());
-    for (i, (key, colour)) in [("p50", COLOURS[2]), ("p99", COLOURS[1])].into_iter().enumerate() {
-        let (x, y, hover) = told(record, key, key);
+    for (i, (quantile, colour)) in [(Quantile::P50, COLOURS[2]), (Quantile::P99, COLOURS[1])].into_iter().enumerate() {
+        let (x, y, hover) = told(record, quantile, quantile.name());
         loads.extend(&x);
         all_ns.extend(&y);
         if !x.is_empty() {
-            traces.push(nth_line(i, colour, line(key, colour, x, y, hover)));
+            traces.push(nth_line(i, colour, line(quantile.name(), colour, x, y, hover)));
         }
     }
     if traces.is_empty() {
@@ -233,12 +212,12 @@ fn latency(record: &SweepRecord, over: Over) -> Option<Chart> {
 }
 
 /// Load, time in ns and words of each point whose quantile may be told.
-pub(super) fn told(record: &SweepRecord, key: &str, label: &str) -> (Vec<f64>, Vec<f64>, Vec<String>) {
+pub(super) fn told(record: &SweepRecord, quantile: Quantile, label: &str) -> (Vec<f64>, Vec<f64>, Vec<String>) {
     let (mut x, mut y, mut hover) = (Vec::new(), Vec::new(), Vec::new());
     for (point, run) in record.curve.iter().zip(&record.points) {
-        let ns = if key == "p50" { point.response_p50_ns } else { point.response_p99_ns };
-        let text = quantile(&run.verdict, key, ns);
-        if ns > 0 && text != "-" {
+        let ns = if quantile == Quantile::P50 { point.response_p50_ns } else { point.response_p99_ns };
+        let text = quantile_text(&run.verdict, quantile, ns);
+        if text != "-" {
             x.push(point.load);
             y.push(ns as f64);
             hover.push(format!("{label} {}", text.replace(">=", "at least").replace("<=", "at most")));

@@ -2,7 +2,7 @@
 
 use super::chart::{Chart, chart, layout, plain};
 use super::timeline::{Named, Timeline};
-use model::{SeriesFigure, SeriesObserved};
+use model::{Observed, SeriesFigure, SeriesObserved};
 use plotly::HeatMap;
 use plotly::common::{ColorScale, ColorScaleElement, Font};
 use plotly::layout::{Axis, AxisType, HoverMode};
@@ -23,7 +23,7 @@ pub(super) fn timeline(timeline: &Timeline<'_>, clock: Axis) -> Chart {
         all.into_iter().partition(|(name, _)| name.starts_with(SeriesObserved::GENERATOR));
     let drawn: Vec<Named<'_>> = threads.into_iter().chain(loads.into_iter().take(LOAD_THREADS_MAX)).collect();
     if drawn.is_empty() || !timeline.has_curves() {
-        return Chart::missing(TITLE, timeline.why_not("server"));
+        return Chart::missing(TITLE, timeline.why_not(Observed::SERVER));
     }
     let height_px = AROUND_PX + STRIP_PX * drawn.len() as u32;
     // From the top downwards.

@@ -3,14 +3,17 @@
 use super::Shown;
 use super::chart::Chart;
 use super::graph::Graph;
-use crate::limiter::{lines, used};
-use crate::served;
-use crate::terminal::verdict::{meaning, unchecked};
 use crate::visible;
+use crate::words::fact::{self as words, About, Tone};
+use crate::words::served;
+use crate::words::verdict::{meaning, unchecked};
 use askama::Template;
 use base64::display::Base64Display;
 use base64::engine::GeneralPurpose;
-use model::{Environment, FindingState, Fingerprint, Limiter, ThresholdRecord, Verdict, VerdictState};
+use model::{Environment, FindingState, Fingerprint, ThresholdRecord, Verdict, VerdictState};
+
+/// Bytes of a text that is still shown large.
+const LARGE_MAX: usize = 40;
 
 /// The whole page.
 #[derive(Template)]
@@ -133,6 +136,15 @@ struct FindingView {
 pub(super) struct Fact {
     name: &'static str,
     value: String,
+    /// True of a few words that are the result.
+    is_large: bool,
+}
+
+impl Fact {
+    fn of(fact: &words::Fact) -> Self {
+        let is_large = fact.tone == Tone::Headline && fact.text.len() <= LARGE_MAX;
+        Self { name: fact.label, value: fact.text.clone(), is_large }
+    }
 }
 
 /// Facts under a heading.
@@ -210,28 +222,30 @@ impl VerdictView {
     }
 }
 
-/// What stops the server, in the words of the terminal, and what is used most.
-pub(super) fn limiter(limiter: Option<&Limiter>) -> Vec<Fact> {
-    let Some(limiter) = limiter else { return Vec::new() };
-    let mut facts: Vec<Fact> = lines(limiter).into_iter().map(|(name, text)| fact(name, text)).collect();
-    let used: Vec<String> = limiter.utilisations.iter().map(used).collect();
-    if !used.is_empty() {
-        facts.push(fact("most used", used.join(", ")));
-    }
-    if !limiter.unchecked.is_empty() {
-        facts.push(fact("not looked for", limiter.unchecked.join("; ")));
-    }
-    facts
+/// The facts of the limiter's section.
+pub(super) fn limiter(facts: &[words::Fact]) -> Vec<Fact> {
+    let shown = facts.iter().filter(|fact| matches!(fact.about, About::Limiter | About::LimiterDetail));
+    shown.map(Fact::of).collect()
+}
+
+/// The facts at the top of a result: all but those that stand in its title, or in a section, a group or a table of their own.
+pub(super) fn headline(facts: &[words::Fact]) -> Vec<Fact> {
+    let is_elsewhere = |about: About| match about {
+        About::Verdict | About::Limiter | About::LimiterDetail | About::Target => true,
+        About::Agent | About::Requests | About::Threshold => true,
+        About::Result | About::Cells | About::Load | About::Machines | About::Use => false,
+    };
+    facts.iter().filter(|fact| !is_elsewhere(fact.about)).map(Fact::of).collect()
 }
 
 pub(super) fn fact(name: &'static str, value: impl Into<String>) -> Fact {
-    Fact { name, value: value.into() }
+    Fact { name, value: value.into(), is_large: false }
 }
 
 /// What came of thresholds; none without any.
 pub(super) fn thresholds(records: &[ThresholdRecord]) -> Option<Table> {
-    let header = crate::thresholds::HEADER.map(str::to_owned).to_vec();
-    let rows: Vec<_> = records.iter().map(crate::thresholds::row).collect();
+    let header = crate::words::thresholds::HEADER.map(str::to_owned).to_vec();
+    let rows: Vec<_> = records.iter().map(crate::words::thresholds::row).collect();
     (!rows.is_empty()).then_some(Table { title: "Thresholds", header, rows })
 }
 

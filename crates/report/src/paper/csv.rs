@@ -1,11 +1,11 @@
 //! The overhead table as data: unrounded, names with units.
 
 use super::comparisons;
-use super::overhead::overheads;
 use crate::Named;
-use crate::figures::sign;
-use crate::table::csv_text;
-use crate::terminal::verdict::state_word;
+use crate::bounds::sign;
+use crate::cells::csv_text;
+use crate::words::overhead::overheads;
+use crate::words::verdict::state_word;
 use model::{Call, CompareRecord, KnownFigure};
 
 const HEADER: [&str; 14] = [
@@ -46,7 +46,7 @@ fn rows(name: &str, record: &CompareRecord) -> Vec<Vec<String>> {
             csv_text(&record.started),
             word(&it.load),
             word(&it.metric),
-            csv_text(crate::compare::baseline(record)),
+            csv_text(crate::words::compare::baseline(record)),
             csv_text(it.arm),
             figure(&it.baseline),
             figure(&it.value),
@@ -72,9 +72,9 @@ fn word(value: &impl serde::Serialize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::comparison;
     use super::*;
     use crate::record::AnyRecord;
+    use crate::words::testing::comparison;
 
     #[test]
     fn figures_are_unrounded_and_names_are_those_of_json() {

@@ -2,9 +2,9 @@
 
 use super::svg::{Align, COLOURS, FONT, INK, SMALL, SOFT, Svg, WIDTH, text_width, ticks};
 use crate::Named;
-use crate::arms::{Arm, arms, groups};
 use crate::operating::{FixedLoad, Marked, Place, fixed_loads};
 use crate::scales::{extremes, load_ticks, round_ticks, short_load, short_time};
+use crate::words::arms::{Arm, arms, groups};
 use model::human::{rate, short};
 
 /// Height of a panel with the words at its axes.

@@ -1,11 +1,11 @@
 //! Figures of a comparison for a paper: the forest plot and the strips of blocks, as plain SVG.
 
-use super::blocks::{Strip, StripLine, strips};
-use super::forest::{ForestLine, Scale, lines};
-use super::place;
 use super::svg::{Align, COLOURS, FONT, INK, SMALL, SOFT, Svg, WIDTH, text_width, ticks};
-use crate::compare::baseline;
 use crate::scales::factor_ticks;
+use crate::words::blocks::place;
+use crate::words::blocks::{Strip, StripLine, strips};
+use crate::words::compare::baseline;
+use crate::words::forest::{ForestLine, Scale, lines};
 use model::human::percent;
 use model::{Call, CompareRecord};
 
@@ -166,8 +166,8 @@ fn draw_strip(drawing: &mut Svg, record: &CompareRecord, strip: &Strip, from: f6
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::comparison;
     use super::*;
+    use crate::words::testing::comparison;
 
     #[test]
     fn figures_are_documents_with_every_quantity_and_block() {

@@ -1,9 +1,9 @@
 //! The overhead table for a paper: a `tabular` with the rules of booktabs.
 
-use super::overhead::{Overhead, overheads};
-use crate::changes::signed;
-use crate::compare::{baseline, value};
 use crate::visible;
+use crate::words::changes::signed;
+use crate::words::compare::{baseline, value};
+use crate::words::overhead::{Overhead, overheads};
 use model::{Bound, CompareRecord, KnownFigure};
 
 /// The table of one comparison, with what it needs in a comment.
@@ -94,8 +94,8 @@ fn text(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::comparison;
     use super::*;
+    use crate::words::testing::comparison;
 
     #[test]
     fn a_table_has_rules_between_loads_and_its_intervals_in_brackets() {

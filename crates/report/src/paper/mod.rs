@@ -1,22 +1,16 @@
 //! Results for a paper: the overhead table of a comparison with intervals and numbers of blocks as rows, CSV and LaTeX, and
 //! figures of comparisons and sweeps as plain SVG.
 
-pub(crate) mod blocks;
 mod csv;
 mod curves;
 mod figures;
-pub(crate) mod forest;
 mod latex;
-pub(crate) mod overhead;
 mod svg;
-#[cfg(test)]
-pub(crate) mod testing;
 
 use crate::Named;
 use crate::record::AnyRecord;
 pub use figures::Figure;
-use model::human::{plural, rate};
-use model::{CompareLoad, CompareRecord};
+use model::CompareRecord;
 
 /// The overhead table of each comparison as a `tabular` for LaTeX; empty where there is no comparison.
 #[must_use]
@@ -50,19 +44,4 @@ pub(crate) fn comparisons<'a>(results: &[Named<'a>]) -> impl Iterator<Item = (&'
         AnyRecord::Compare(record) => Some((named.name, record)),
         _ => None,
     })
-}
-
-/// Where it was measured, with the rate or the connections.
-pub(crate) fn place(record: &CompareRecord, load: CompareLoad) -> String {
-    match (load, &record.plan) {
-        (CompareLoad::Fixed, Some(plan)) => format!("at {}", rate(plan.rate_per_s)),
-        (CompareLoad::Saturated, Some(plan)) => {
-            format!("at saturation, {}", plural(u64::from(plan.connections), "connection"))
-        }
-        (CompareLoad::Fixed, None) => "at the fixed load".to_owned(),
-        (CompareLoad::Saturated, None) => "at saturation".to_owned(),
-        (CompareLoad::Capacity, _) => "by search".to_owned(),
-        (CompareLoad::Canary, _) => "of the canary".to_owned(),
-        (CompareLoad::Stored, _) => "in the stored runs".to_owned(),
-    }
 }

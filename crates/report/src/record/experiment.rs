@@ -1,13 +1,12 @@
 //! Steps of an experiment in short, and their rows over repetitions.
 
 use super::{AnyRecord, layers, peak_point};
-use crate::terminal::run::{failed_share, is_goodput_bound, quantile, quantile_bound};
-use crate::terminal::sweep::is_peak_bound;
-use crate::terminal::verdict::is_bound_by;
+use crate::bounds::{is_bound_by, is_goodput_bound, is_peak_bound, response_bound, response_quantile};
+use crate::sums::failed_share;
 use model::{
     Bound, CapacityRecord, CompareLoad, CompareRecord, Environment, Estimate, ExperimentPlan, ExperimentRecord,
-    ExperimentRow, FORMAT_EXPERIMENT, FindingState, Limiter, Load, Observed, PlannedStep, PredictedRow, RunRecord,
-    StepCapacity, StepRecord, StepResult, SweepRecord, TrialRecord, Verdict, VerdictState,
+    ExperimentRow, FORMAT_EXPERIMENT, FindingState, Limiter, Load, Observed, PlannedStep, PredictedRow, Quantile,
+    RunRecord, StepCapacity, StepRecord, StepResult, SweepRecord, TrialRecord, Verdict, VerdictState, bounding,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,7 +37,7 @@ fn of_run(run: &RunRecord, verdict: &Verdict) -> StepResult {
         Load::Open { rate_per_s, .. } => (rate_per_s, "per_s"),
     };
     let response = run.latency_ns.response;
-    let is_p99_known = response.n > 0 && quantile(&run.verdict, "p99", response.p99) != "-";
+    let is_p99_known = response.n > 0 && response_quantile(&run.verdict, Quantile::P99, response.p99).is_some();
     let observed = run.observed.as_ref();
     StepResult {
         verdict: verdict.state,
@@ -68,9 +67,10 @@ fn of_run(run: &RunRecord, verdict: &Verdict) -> StepResult {
 
 /// The figures that are only bounds.
 fn bounds(run: &RunRecord) -> BTreeMap<String, Bound> {
-    let is_goodput_bound = is_goodput_bound(run) || is_bound_by(&run.verdict, "LD-08");
+    let is_goodput_bound = is_goodput_bound(run) || is_bound_by(&run.verdict, bounding::SHARED_CPUS);
     let goodput = ("goodput", is_goodput_bound.then_some(Bound::AtLeast));
-    let quantiles = ["p50", "p90", "p99"].map(|key| (key, quantile_bound(&run.verdict, key)));
+    let quantiles = [Quantile::P50, Quantile::P90, Quantile::P99];
+    let quantiles = quantiles.map(|quantile| (quantile.key(), response_bound(&run.verdict, quantile)));
     let known = quantiles.into_iter().chain([goodput]);
     known.filter_map(|(name, bound)| Some((name.to_owned(), bound?))).collect()
 }

@@ -3,7 +3,7 @@
 use crate::Named;
 use crate::figures::of_run;
 use crate::record::AnyRecord;
-use crate::terminal::verdict::state_word;
+use crate::words::verdict::state_word;
 use model::human::{bytes, count, percent_exact, rate, time};
 use model::{Bound, KnownFigure, Load, Observed, RunRecord, VerdictState};
 

@@ -10,9 +10,9 @@ pub use aggregate::Aggregate;
 pub use fields::Field;
 
 use crate::Named;
-use crate::figures::sign;
-use crate::table::csv_text;
-use crate::terminal::text_table;
+use crate::bounds::sign;
+use crate::cells::csv_text;
+use crate::text_table::table;
 use fields::{Cell, Sample, samples};
 use model::KnownFigure;
 use model::human::{count, plural};
@@ -346,7 +346,8 @@ fn write(columns: &[Column], rows: Vec<Vec<Cell>>, format: TableFormat) -> Strin
         };
         let rows: Vec<Vec<String>> = rows.into_iter().map(|row| columns.iter().zip(row).map(shown).collect()).collect();
         let left = columns.iter().take_while(|column| column.field.is_text()).count();
-        return text_table(&header, &rows, left);
+        let header: Vec<&str> = header.iter().map(String::as_str).collect();
+        return table(&header, &rows, left, 2);
     }
     let delimiter = if format == TableFormat::Csv { b',' } else { b'\t' };
     let mut out = csv::WriterBuilder::new().delimiter(delimiter).from_writer(Vec::new());

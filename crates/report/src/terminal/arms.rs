@@ -2,11 +2,13 @@
 
 use super::Style;
 use super::curve::{curve, curves};
-use super::layout::{columns, labelled, labelled_bold, limiter, table, wrap};
+use super::layout::{TOP, columns, fact_lines, labelled_bold, table, wrap};
 use super::sweep::sweep;
 use super::verdict::{headline, messages};
-use crate::arms::{Arm, arms, groups, remarks};
-use crate::{Named, STOPPED, sent};
+use crate::Named;
+use crate::words::arms::{Arm, arms, groups, remarks};
+use crate::words::fact::Fact;
+use crate::words::{STOPPED, interrupted, limiter, sent};
 
 /// Head of the table, and which columns of [`Arm::row`] are its cells.
 const WIDE: [(&str, usize); 6] = [("arm", 0), ("verdict", 1), ("peak", 2), ("at", 3), ("knee", 4), ("p99", 6)];
@@ -41,11 +43,10 @@ pub fn sweeps(results: &[Named<'_>], style: &Style) -> String {
         out.push('\n');
         out.push_str(&labelled_bold(&letter(arm).to_string(), &arm.label, style));
         out.push_str(&headline(&arm.record.verdict, style));
-        if arm.record.interrupted {
-            out.push_str(&labelled("interrupted", STOPPED, style));
-        }
-        out.push_str(&limiter(arm.record.limiter.as_ref(), style));
-        out.extend(sent::line(arm.record.sent_in_all).map(|text| labelled(sent::LABEL, &text, style)));
+        let mut facts: Vec<Fact> = interrupted(arm.record.interrupted, STOPPED).into_iter().collect();
+        facts.extend(limiter::facts(arm.record.limiter.as_ref()));
+        facts.extend(sent::fact(arm.record.sent_in_all));
+        out.push_str(&fact_lines(&facts, &TOP, style));
         out.push_str(&messages(&arm.record.verdict, style));
     }
     out

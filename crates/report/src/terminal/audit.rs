@@ -1,8 +1,9 @@
 //! Audits in a terminal: the verdict first, then what is left of the claim.
 
 use super::Style;
-use super::layout::{columns, labelled, labelled_bold, limiter, table};
+use super::layout::{TOP, columns, fact_lines, labelled, labelled_bold, table};
 use super::verdict::{all_findings, headline};
+use crate::words::limiter;
 use model::human::{count, percent, percent_exact, plural, rate, time};
 use model::{AuditRecord, AuditsRecord};
 
@@ -41,7 +42,7 @@ pub fn audit(record: &AuditRecord, style: &Style) -> String {
         };
         out.push_str(&labelled_bold("knee", &text, style));
     }
-    out.push_str(&limiter(record.limiter.as_ref(), style));
+    out.push_str(&fact_lines(&limiter::facts(record.limiter.as_ref()), &TOP, style));
     if let Some(share) = record.failed_share {
         out.push_str(&labelled("failed", &percent_exact(share), style));
     }
@@ -94,7 +95,7 @@ fn side_by_side(record: &AuditsRecord, style: Style) -> String {
             letter(i).to_string(),
             one.source.clone(),
             one.tool.clone(),
-            super::verdict::state_word(one.verdict.state).to_owned(),
+            crate::words::verdict::state_word(one.verdict.state).to_owned(),
             goodput(one),
             one.throughput_per_s.map_or_else(|| "-".to_owned(), rate),
             one.failed_share.map_or_else(|| "-".to_owned(), percent_exact),

@@ -17,7 +17,7 @@ const WHAT: usize = 16;
 pub fn check(record: &CheckRecord, style: &Style) -> String {
     let style = *style;
     let (word, colour) = word(record.state);
-    let mut out = labelled_painted(&word.to_uppercase(), &meaning(record), colour.on_default().bold(), style);
+    let mut out = labelled_painted(&word.to_uppercase(), &meaning(record), colour, style);
     if let Some(target) = &record.target {
         out.push_str(&labelled("target", &target.url, style));
         if let Some(url) = &target.canonical_url {

@@ -1,11 +1,10 @@
 //! A comparison in a terminal: what it says in plain words, then each quantity with its interval.
 
 use super::Style;
-use super::layout::{columns, labelled, labelled_rows, table, wrap};
-use super::verdict::{findings, headline};
-use crate::compare::{
-    METRIC_HEADER, arms, conditions, cpu_sets, design, floor, machines, metric_rows, profiles, summary,
-};
+use super::layout::{TOP, columns, fact_lines, labelled_rows, table, wrap};
+use super::verdict::findings;
+use crate::words::compare::{METRIC_HEADER, facts, metric_rows, summary};
+use crate::words::fact::About;
 use model::CompareRecord;
 
 /// Columns of the table that are left out, one after the other, where there is no room for them.
@@ -17,29 +16,8 @@ const DROPPED: [&[usize]; 4] = [&[], &[4], &[1, 4], &[1, 2, 3, 4]];
 pub fn compare(record: &CompareRecord, style: &Style) -> String {
     let style = *style;
     let mut out = wrap("", &summary(record), style.width, 0) + "\n\n";
-    out.push_str(&headline(&record.verdict, style));
-    for (role, text) in arms(record) {
-        out.push_str(&labelled(&role, &text, style));
-    }
-    for condition in conditions(record) {
-        out.push_str(&labelled("fail-if", &condition, style));
-    }
-    out.push_str(&labelled("ended", &record.reason, style));
-    out.extend(design(record).map(|text| labelled("design", &text, style)));
-    for (label, text) in machines(record) {
-        out.push_str(&labelled(label, &text, style));
-    }
-    out.extend(cpu_sets(record).iter().map(|text| labelled("CPU sets", text, style)));
-    out.push_str(&labelled("A/A floor", &floor(record), style));
-    for (metric, why) in &record.unavailable {
-        out.push_str(&labelled("not compared", &format!("{}: {why}", metric.words()), style));
-    }
-    for text in profiles(record) {
-        out.push_str(&labelled("profile", &text, style));
-    }
-    if record.interrupted {
-        out.push_str(&labelled("interrupted", "stopped before the comparison was done; whole blocks count", style));
-    }
+    let about: Vec<About> = TOP.into_iter().chain([About::Use]).collect();
+    out.push_str(&fact_lines(&facts(record), &about, style));
     if !record.metrics.is_empty() {
         out.push('\n');
         out.push_str(&metrics(record, style));

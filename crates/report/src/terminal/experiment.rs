@@ -1,13 +1,11 @@
 //! An experiment in a terminal: its rows, and what went wrong; and its plan.
 
 use super::Style;
-use super::layout::{columns, labelled, labelled_painted, table};
-use crate::experiment::{
-    Columns, PLAN_HEADER, STEP_HEADER, TEXTS_OF_LAYERS, duration, effects, layers, made, meaning, plan_row, size,
-    step_row, unfinished,
+use super::layout::{TOP, columns, fact_lines, labelled, table};
+use crate::words::experiment::{
+    Columns, PLAN_HEADER, STEP_HEADER, TEXTS_OF_LAYERS, facts, layers, made, plan_facts, plan_row, step_row,
 };
-use anstyle::{AnsiColor, Color};
-use model::{ExperimentPlan, ExperimentRecord, ExperimentRow, VerdictState};
+use model::{ExperimentPlan, ExperimentRecord, ExperimentRow};
 
 /// Columns of a row that are left out where there is no room, the first ones first.
 const LEFT_OUT: [&str; 9] =
@@ -19,25 +17,7 @@ const STEP_TEXTS: usize = 5;
 #[must_use]
 pub fn experiment(record: &ExperimentRecord, style: &Style) -> String {
     let style = *style;
-    let (word, colour) = match record.verdict.state {
-        VerdictState::Valid => ("VALID", AnsiColor::Green),
-        VerdictState::Bound => ("BOUND", AnsiColor::Yellow),
-        VerdictState::Invalid => ("INVALID", AnsiColor::Red),
-    };
-    let paint = anstyle::Style::new().bold().fg_color(Some(Color::Ansi(colour)));
-    let mut out = labelled_painted(word, &meaning(record), paint, style);
-    out.push_str(&labelled("experiment", &record.plan.name, style));
-    out.push_str(&labelled("plan", &size(&record.plan), style));
-    out.extend(unfinished(record).map(|text| labelled("unfinished", &text, style)));
-    for effect in effects(record) {
-        out.push_str(&labelled("compared", &effect, style));
-    }
-    for (planned, step) in made(record) {
-        if let Some(error) = &step.error {
-            let text = format!("step {}, {}, {}: {error}", planned.number, planned.variant, planned.load);
-            out.push_str(&labelled("error", &text, style));
-        }
-    }
+    let mut out = fact_lines(&facts(record), &TOP, style);
     out.push('\n');
     out.push_str(&figures(record, style));
     if style.verbose {
@@ -73,9 +53,7 @@ fn figures(record: &ExperimentRecord, style: Style) -> String {
 #[must_use]
 pub fn plan(plan: &ExperimentPlan, style: &Style) -> String {
     let style = *style;
-    let mut out = labelled("experiment", &plan.name, style);
-    out.push_str(&labelled("plan", &size(plan), style));
-    out.push_str(&labelled("duration", &duration(plan), style));
+    let mut out = fact_lines(&plan_facts(plan), &TOP, style);
     out.push('\n');
     let rows: Vec<_> = plan.steps.iter().map(plan_row).collect();
     out.push_str(&table(&PLAN_HEADER, &rows, STEP_TEXTS, 2));

@@ -1,12 +1,9 @@
 //! A history in a terminal: each series with its figures, and where their level moved.
 
 use super::Style;
-use super::layout::{columns, labelled, labelled_painted, table};
-use super::verdict::bold;
-use crate::history::words::{
-    FIGURES, call, change_text, conditions, differs_text, extent, figure_rows, method, remarks, title,
-};
-use anstyle::AnsiColor;
+use super::layout::{columns, fact_lines, labelled, table};
+use crate::words::fact::About;
+use crate::words::history::{FIGURES, conditions, facts, figure_rows, method, title};
 use model::human::plural;
 use model::{HistoryRecord, HistorySeries};
 
@@ -31,25 +28,10 @@ pub fn history(record: &HistoryRecord, style: &Style) -> String {
 
 fn series(series: &HistorySeries, style: Style) -> String {
     let mut out = labelled("series", &title(series), style);
-    out.push_str(&labelled("results", &extent(series), style));
     if style.verbose {
         out.push_str(&labelled("alike in", &conditions(series), style));
     }
-    for figure in &series.figures {
-        for change in &figure.changes {
-            let colour = match change.is_worse {
-                _ if figure.quantity.is_of_machine() => AnsiColor::Yellow,
-                true => AnsiColor::Red,
-                false => AnsiColor::Green,
-            };
-            let text = change_text(figure.quantity, change);
-            out.push_str(&labelled_painted(call(figure.quantity, change), &text, bold(colour), style));
-            out.extend(differs_text(change).map(|text| labelled("", &text, style)));
-        }
-    }
-    for (label, text) in remarks(series) {
-        out.push_str(&labelled(label, &text, style));
-    }
+    out.push_str(&fact_lines(&facts(series), &[About::Result], style));
     out.push_str(&figures(series, style));
     out
 }

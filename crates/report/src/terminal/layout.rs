@@ -3,9 +3,10 @@
 //! Here text from outside becomes lines and cells, so that here control characters are made visible; colours come after that.
 
 use super::Style;
+pub(crate) use crate::text_table::{columns, table};
 use crate::visible;
-use comfy_table::{Cell, CellAlignment, Table, presets};
-use model::Limiter;
+use crate::words::fact::{About, Fact, Tone};
+use anstyle::AnsiColor;
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
 /// Columns of a label and the space after it.
@@ -18,6 +19,17 @@ const UNITS: [&str; 10] = ["ns", "µs", "ms", "s", "B", "kB", "MB", "GB", "TB", 
 const NO_BREAK: char = '\u{a0}';
 /// Room that text gets at least, however narrow the terminal is.
 const TEXT_MIN: usize = 20;
+/// What facts are about that stand at the top of a result, above its tables.
+pub(crate) const TOP: [About; 8] = [
+    About::Verdict,
+    About::Result,
+    About::Limiter,
+    About::LimiterDetail,
+    About::Load,
+    About::Target,
+    About::Machines,
+    About::Agent,
+];
 
 impl Style {
     /// True if there is room to set text off to the right of a label.
@@ -69,46 +81,60 @@ pub(crate) fn advice(text: &str, indent: usize, style: Style) -> String {
     wrap(&format!("{:indent$}-> ", ""), text, style.width, indent + 3) + "\n"
 }
 
+/// Those of `facts` that are about something of `about`, in their order: a labelled line each, the texts in one column.
+/// Details are left out unless all was asked for. Ends with a newline if there are any.
+pub(crate) fn fact_lines(facts: &[Fact], about: &[About], style: Style) -> String {
+    let is_shown = |fact: &&Fact| about.contains(&fact.about) && (style.verbose || fact.about != About::LimiterDetail);
+    let shown = || facts.iter().filter(is_shown);
+    let longest = shown().map(|fact| fact.label.chars().count()).max().unwrap_or(0);
+    let column = if style.is_wide() { LABEL.max(longest + 1) } else { LABEL };
+    shown().map(|fact| fact_line(fact, column, style)).collect()
+}
+
+fn fact_line(fact: &Fact, column: usize, style: Style) -> String {
+    let line = labelled_at(column, fact.label, &fact.text, style);
+    match fact.tone {
+        Tone::Plain => line,
+        Tone::Headline => with_bold_text(fact.label, &line, style),
+        Tone::Good => with_painted_label(fact.label, &line, AnsiColor::Green, style),
+        Tone::Unsure => with_painted_label(fact.label, &line, AnsiColor::Yellow, style),
+        Tone::Bad => with_painted_label(fact.label, &line, AnsiColor::Red, style),
+    }
+}
+
 /// `label        text`, the text wrapped beside the label; ends with a newline.
 pub(crate) fn labelled(label: &str, text: &str, style: Style) -> String {
-    let rest = if style.is_wide() { LABEL } else { 2 };
-    let first = LABEL.max(label.chars().count() + 1);
+    labelled_at(LABEL, label, text, style)
+}
+
+/// The same with the text from a column on.
+fn labelled_at(column: usize, label: &str, text: &str, style: Style) -> String {
+    let rest = if style.is_wide() { column } else { 2 };
+    let first = column.max(label.chars().count() + 1);
     wrap(&format!("{label:<first$}"), text, style.width, rest) + "\n"
 }
 
-/// As [`labelled`], with the label in `paint`.
-pub(crate) fn labelled_painted(label: &str, text: &str, paint: anstyle::Style, style: Style) -> String {
-    let line = labelled(label, text, style);
-    format!("{}{}", style.paint(paint, label), &line[label.len()..])
+/// As [`labelled`], with the label in a bold colour.
+pub(crate) fn labelled_painted(label: &str, text: &str, colour: AnsiColor, style: Style) -> String {
+    with_painted_label(label, &labelled(label, text, style), colour, style)
+}
+
+fn with_painted_label(label: &str, line: &str, colour: AnsiColor, style: Style) -> String {
+    format!("{}{}", style.paint(bold(colour), label), &line[label.len()..])
 }
 
 /// As [`labelled`], with the text in bold.
 pub(crate) fn labelled_bold(label: &str, text: &str, style: Style) -> String {
-    let line = labelled(label, text, style);
+    with_bold_text(label, &labelled(label, text, style), style)
+}
+
+fn with_bold_text(label: &str, line: &str, style: Style) -> String {
     let (label, text) = line.split_at(line.len() - line.trim_start_matches(label).trim_start().len());
     format!("{label}{}\n", style.paint(anstyle::Style::new().bold(), text.trim_end()))
 }
 
-/// The lines about what stops the server; none where that was not looked for.
-pub(crate) fn limiter(limiter: Option<&Limiter>, style: Style) -> String {
-    let lines = limiter.into_iter().flat_map(crate::limiter::lines);
-    lines.map(|(label, text)| labelled(label, &text, style)).collect()
-}
-
-/// A table without borders, numbers to the right, the first `left` columns to the left; ends with a newline.
-pub(crate) fn table(header: &[&str], rows: &[Vec<String>], left: usize, gap: u16) -> String {
-    let align = |i| if i < left { CellAlignment::Left } else { CellAlignment::Right };
-    let cell = |(i, text): (usize, &str)| Cell::new(visible::line(text)).set_alignment(align(i));
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    table.set_header(header.iter().copied().enumerate().map(cell));
-    for row in rows {
-        table.add_row(row.iter().map(String::as_str).enumerate().map(cell));
-    }
-    for (i, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((if i == 0 { 0 } else { gap }, 0));
-    }
-    table.trim_fmt() + "\n"
+pub(crate) fn bold(colour: AnsiColor) -> anstyle::Style {
+    colour.on_default().bold()
 }
 
 /// The rows of a table without room for one: a line or two each, in which every value has the label of its column. The first
@@ -121,26 +147,6 @@ pub(crate) fn labelled_rows(header: &[&str], rows: &[Vec<String>], left: usize, 
         wrap("", &format!("{name}: {}", cells.join(", ")), style.width, 2) + "\n"
     };
     rows.iter().map(line).collect()
-}
-
-/// Columns the widest line takes.
-pub(crate) fn columns(text: &str) -> usize {
-    text.lines().map(|line| line.chars().count()).max().unwrap_or(0)
-}
-
-/// Characters of a function's name that are shown: as many of its end, which tells it apart.
-const NAME_MAX: usize = 60;
-
-/// The end of a long name, without the marks that flame graphs colour by, which go into words.
-pub(super) fn short(name: &str) -> String {
-    let marks = [("_[k]", " (kernel)"), ("_[i]", " (inlined)"), ("_[j]", " (JIT)")];
-    let found = marks.iter().find_map(|(mark, words)| Some((name.strip_suffix(mark)?, *words)));
-    let (name, words) = found.unwrap_or((name, ""));
-    let length = name.chars().count();
-    match length > NAME_MAX {
-        true => format!("...{}{words}", name.chars().skip(length - NAME_MAX + 3).collect::<String>()),
-        false => format!("{name}{words}"),
-    }
 }
 
 /// At most `max` characters of a text: of a longer one the two ends, as a path says most there.
@@ -182,12 +188,5 @@ mod tests {
     fn tables_have_no_borders_and_numbers_to_the_right() {
         let rows = [vec!["response".to_owned(), "1 ms".to_owned()], vec!["a".to_owned(), "20 ms".to_owned()]];
         assert_eq!(table(&["", "p50"], &rows, 1, 2), "            p50\nresponse   1 ms\na         20 ms\n");
-    }
-
-    #[test]
-    fn long_names_keep_their_end_and_marks_become_words() {
-        assert_eq!(short("tcp_sendmsg_[k]"), "tcp_sendmsg (kernel)");
-        let long = format!("{}::poll", "a".repeat(80));
-        assert_eq!(short(&long), format!("...{}::poll", "a".repeat(NAME_MAX - 9)));
     }
 }

@@ -10,16 +10,14 @@ mod experiment;
 mod history;
 mod layout;
 mod observation;
-pub(crate) mod observed;
-pub(crate) mod php;
+mod php;
 mod probe;
-pub(crate) mod profile;
+mod profile;
 mod render;
 mod rules;
-pub(crate) mod run;
-pub(crate) mod sweep;
-mod thresholds;
-pub(crate) mod verdict;
+mod run;
+mod sweep;
+mod verdict;
 
 pub use arms::sweeps;
 pub use audit::{audit, audits};
@@ -61,12 +59,6 @@ pub fn results(results: &[Named<'_>], style: &Style) -> String {
             each.collect::<Vec<_>>().join("\n")
         }
     }
-}
-
-/// A table without borders, the first `left` columns to the left; ends with a newline.
-pub(crate) fn text_table(header: &[String], rows: &[Vec<String>], left: usize) -> String {
-    let header: Vec<&str> = header.iter().map(String::as_str).collect();
-    layout::table(&header, rows, left, 2)
 }
 
 /// How to render: what the caller knows about the terminal.

@@ -2,8 +2,8 @@
 
 use super::Style;
 use super::layout::{columns, labelled, labelled_bold, shortened, table, wrap};
-use super::observed::cores_number;
 use crate::visible;
+use crate::words::observed::cores_number;
 use model::human::{bytes, count, percent, plural, rate, time};
 use model::{CpuTimes, GroupObservation, NS_PER_S, Observation, OthersUse, Sockets};
 use std::collections::BTreeMap;

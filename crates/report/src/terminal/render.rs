@@ -1,24 +1,16 @@
 //! A page render in a terminal: the quantities of one page, cold and warm, or of two pages against each other.
 
 use super::Style;
-use super::layout::{columns, labelled, labelled_rows, table, wrap};
-use super::verdict::{findings, headline};
-use crate::renders;
+use super::layout::{TOP, columns, fact_lines, labelled_rows, table, wrap};
+use super::verdict::findings;
+use crate::words::render as renders;
 use model::RenderRecord;
 
 /// The whole result: verdict, what was measured with what, quantities, findings with remedies. Ends with a newline.
 #[must_use]
 pub fn render(record: &RenderRecord, style: &Style) -> String {
     let style = *style;
-    let mut out = headline(&record.verdict, style);
-    for (arm, role) in record.arms.iter().zip(renders::roles(record)) {
-        out.push_str(&labelled(role, &arm.url, style));
-    }
-    out.push_str(&labelled("browser", &renders::browser(record), style));
-    out.push_str(&labelled("loads", &renders::loads(record), style));
-    if record.interrupted {
-        out.push_str(&labelled("interrupted", "stopped before all blocks were measured", style));
-    }
+    let mut out = fact_lines(&renders::facts(record), &TOP, style);
     let (header, rows) = renders::table(record);
     if !rows.is_empty() {
         out.push('\n');

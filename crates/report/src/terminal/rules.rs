@@ -2,8 +2,9 @@
 
 use super::Style;
 use super::layout::{labelled, labelled_bold, wrap};
-use super::verdict::{consequence, finding};
-use crate::rules::{NO_STATE, states, verbs};
+use super::verdict::finding;
+use crate::words::rules::{NO_STATE, states, verbs};
+use crate::words::verdict::consequence;
 use model::{CatalogueRecord, RuleCard, RuleText};
 
 /// Columns before the text of a rule: id, and the spaces after it.

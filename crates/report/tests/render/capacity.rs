@@ -19,7 +19,8 @@ fn text(record: &CapacityRecord, width: usize) -> String {
 fn the_bracket_comes_first_and_its_ends_are_marked() {
     let text = text(&bracketed(), 140);
     for line in [
-        "capacity     1,000 to 1,030/s: held at the one, failed at the other, 3.0 % apart; 1,000/s good",
+        "capacity     1,000 to 1,030/s\n",
+        "bracket      held at the lower end, failed at the upper one, 3.0 % apart; 1,000/s good at the lower end\n",
         "goal         p99<100ms, errors<0.1%, send-rate>99%",
         "estimate     1,015/s (1,004 to 1,027/s) by all 6 trials; 0.50 % noise from trial to trial",
         "more time    about 90.0 s more would narrow the bracket to 1.0 %",
@@ -58,7 +59,7 @@ fn no_limits_are_announced_where_none_are_drawn() {
 #[test]
 fn a_bound_is_told_as_one() {
     let text = text(&unbounded(), 80);
-    assert!(text.contains("capacity     >= 1,000/s; 1,000/s good at the lower end"), "{text}");
+    assert!(text.contains("capacity     >= 1,000/s\nbracket      1,000/s good at the lower end\n"), "{text}");
     assert!(!text.contains("estimate") && !text.contains("more time"), "{text}");
 }
 

@@ -17,7 +17,7 @@ fn changes_are_told_with_run_size_and_interval() {
         "worse        goodput -8.0 % (-8.2 % to -7.8 %, p 0.001): ",
         "over 18 results, then ",
         "over 12 results; from night-19 on, 2026-01-19T03:00:00Z\n",
-        "different there too: kernel release: Linux 6.12.8 x86_64, then Linux 6.12.9 x86_64\n",
+        "also differs kernel release: Linux 6.12.8 x86_64, then Linux 6.12.9 x86_64\n",
         "no change    p99\n",
         "worse        CPU per request +10 %",
         "left out     2 results: plimsoll-runs/empty: not a run directory (no run.json in it); night-41: INVALID (CL-06, ER-01)\n",

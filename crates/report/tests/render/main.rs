@@ -10,6 +10,7 @@ mod comparisons;
 mod contract;
 mod experiment;
 mod experiments;
+mod facts;
 mod fixtures;
 mod forms;
 mod golden;

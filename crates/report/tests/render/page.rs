@@ -339,7 +339,7 @@ fn hostile_text_stays_text() {
     let name = charts(&overlaid)[0]["data"][0]["name"].as_str().expect("a name").to_owned();
     assert!(name.contains("alert(1)") && !name.contains(['<', '&']), "{name}");
     let markdown = report::markdown(&[first.named]);
-    assert!(!markdown.contains("<script>") && markdown.lines().count() == 5, "{markdown}");
+    assert!(!markdown.contains("<script>") && markdown.lines().count() == 8, "{markdown}");
     let csv = report::csv(&[first.named]);
     let mut rows = csv::Reader::from_reader(csv.as_bytes());
     let row = rows.records().next().expect("a row").expect("as many cells as names");
@@ -383,7 +383,8 @@ fn csv_is_unrounded_and_has_a_row_for_each_point() {
     let markdown = report::markdown(&named);
     assert!(markdown.contains("| 1,024 |") && markdown.contains("| server CPUs |"), "{markdown}");
     assert!(markdown.contains("| s | valid | 3,996/s | 4 | 4.2 |"), "{markdown}");
-    assert!(markdown.contains("\n### s\n\nhttp://127.0.0.1:8080/: closed loop, 11 loads"), "{markdown}");
+    assert!(markdown.contains("\n### s\n\n- peak goodput: 3,996/s at 4 connections\n"), "{markdown}");
+    assert!(markdown.contains("\n- load: closed loop, 11 loads"), "{markdown}");
 }
 
 #[test]

@@ -7,18 +7,39 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Violation, code};
 
 /// Path of a module inside its crate.
-type Module = Vec<String>;
-type Uses = BTreeMap<Module, BTreeSet<Module>>;
+pub(super) type Module = Vec<String>;
+/// The files of a crate by module: path from the workspace root, and text.
+pub(super) type Files<'a> = BTreeMap<Module, (&'a str, &'a str)>;
 
 /// Fails on each circle of the sources `(path, text)`, which are those of the whole workspace.
 pub(super) fn cycles(sources: &[(String, String)]) -> Vec<Violation> {
-    let mut crates: BTreeMap<&str, BTreeMap<Module, (&str, &str)>> = BTreeMap::new();
+    crates(sources).values().flat_map(of_crate).collect()
+}
+
+fn of_crate(files: &Files<'_>) -> Vec<Violation> {
+    let imports = |(module, (_, text)): (&Module, &(&str, &str))| {
+        let paths = imported(&product(text));
+        let used = modules_of(paths, module, files);
+        let used = used.filter(|used| !used.starts_with(module) && !module.starts_with(used)).collect();
+        (module.clone(), used)
+    };
+    let uses: BTreeMap<Module, BTreeSet<Module>> = files.iter().map(imports).collect();
+    let violation = |circle: Vec<&Module>| {
+        let others: Vec<String> = circle[1..].iter().map(|other| other.join("::")).collect();
+        Violation::new(files[circle[0]].0, 0, format!("in a circle of modules with {}", others.join(", ")))
+    };
+    circles(&uses).into_iter().map(violation).collect()
+}
+
+/// The files of each crate by its name.
+pub(super) fn crates(sources: &[(String, String)]) -> BTreeMap<&str, Files<'_>> {
+    let mut crates: BTreeMap<&str, Files<'_>> = BTreeMap::new();
     for (path, text) in sources {
         if let Some((name, module)) = module(path) {
             crates.entry(name).or_default().insert(module, (path, text));
         }
     }
-    crates.values().flat_map(of_crate).collect()
+    crates
 }
 
 /// Crate and module of `crates/NAME/src/PATH.rs`.
@@ -31,32 +52,27 @@ fn module(path: &str) -> Option<(&str, Module)> {
     Some((name, module))
 }
 
-fn of_crate(files: &BTreeMap<Module, (&str, &str)>) -> Vec<Violation> {
-    let uses: Uses = files.iter().map(|(module, (_, text))| (module.clone(), used(module, text, files))).collect();
-    let reached: BTreeMap<&Module, BTreeSet<&Module>> =
-        uses.keys().map(|module| (module, reach(module, &uses))).collect();
-    let mut told = BTreeSet::new();
-    let mut violations = Vec::new();
-    for (module, (path, _)) in files {
-        let circle: Vec<&Module> = reached[module]
-            .iter()
-            .copied()
-            .filter(|other| *other != module && reached[*other].contains(module))
-            .collect();
-        if !circle.is_empty() && told.insert(module) {
-            let names: Vec<String> = circle.iter().map(|other| other.join("::")).collect();
-            told.extend(circle);
-            violations.push(Violation::new(path, 0, format!("in a circle of modules with {}", names.join(", "))));
+/// The circles of what uses each other, each with its first member first. Each member is in one circle.
+pub(super) fn circles<T: Ord>(uses: &BTreeMap<T, BTreeSet<T>>) -> Vec<Vec<&T>> {
+    let reached: BTreeMap<&T, BTreeSet<&T>> = uses.keys().map(|one| (one, reach(one, uses))).collect();
+    let mut known = BTreeSet::new();
+    let mut circles = Vec::new();
+    for one in uses.keys() {
+        let others = reached[one].iter().copied().filter(|other| *other != one && reached[*other].contains(one));
+        let circle: Vec<&T> = [one].into_iter().chain(others).collect();
+        if circle.len() > 1 && !known.contains(one) {
+            known.extend(circle.iter().copied());
+            circles.push(circle);
         }
     }
-    violations
+    circles
 }
 
-/// Modules that are reached by `use` from `module`.
-fn reach<'a>(module: &Module, uses: &'a Uses) -> BTreeSet<&'a Module> {
-    let (mut reached, mut next) = (BTreeSet::new(), vec![module]);
-    while let Some(module) = next.pop() {
-        for used in &uses[module] {
+/// All that `one` uses, directly or through others.
+fn reach<'a, T: Ord>(one: &'a T, uses: &'a BTreeMap<T, BTreeSet<T>>) -> BTreeSet<&'a T> {
+    let (mut reached, mut next) = (BTreeSet::new(), vec![one]);
+    while let Some(one) = next.pop() {
+        for used in uses.get(one).into_iter().flatten() {
             if reached.insert(used) {
                 next.push(used);
             }
@@ -65,16 +81,33 @@ fn reach<'a>(module: &Module, uses: &'a Uses) -> BTreeSet<&'a Module> {
     reached
 }
 
-/// Modules that `module` uses, but for those it is a part of and its own parts.
-fn used(module: &Module, text: &str, files: &BTreeMap<Module, (&str, &str)>) -> BTreeSet<Module> {
+/// The code of a file without its tests: an item of tests that ends with a semicolon is left out, any other ends the file.
+pub(super) fn product(text: &str) -> String {
     let code = code::mask(text);
-    let product = code.split("#[cfg(test)]").next().unwrap_or_default();
+    let mut parts = code.split("#[cfg(test)]");
+    let mut product = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let is_import = part.trim_start().starts_with("use ");
+        match part.split_once(';').filter(|(item, _)| is_import || !item.contains('{')) {
+            Some((_, rest)) => product.push_str(rest),
+            None => break,
+        }
+    }
+    product
+}
+
+/// The paths of all `use` statements.
+pub(super) fn imported(product: &str) -> Vec<Module> {
     let statements = product.split("use ").skip(1).filter_map(|rest| rest.split(';').next());
-    let paths = statements.flat_map(|tree| flatten(&[], tree)).filter_map(|path| absolute(module, &path));
-    paths
-        .filter_map(|path| (1..=path.len()).rev().map(|n| path[..n].to_vec()).find(|prefix| files.contains_key(prefix)))
-        .filter(|used| !used.starts_with(module) && !module.starts_with(used))
-        .collect()
+    statements.flat_map(|tree| flatten(&[], tree)).collect()
+}
+
+/// The modules of the crate into which `paths` of `module` lead.
+pub(super) fn modules_of(paths: Vec<Module>, module: &Module, files: &Files<'_>) -> impl Iterator<Item = Module> {
+    let paths = paths.into_iter().filter_map(move |path| absolute(module, &path));
+    paths.filter_map(move |path| {
+        (1..=path.len()).rev().map(|n| path[..n].to_vec()).find(|prefix| files.contains_key(prefix))
+    })
 }
 
 /// The paths of a tree such as `a::{b, c::{d, e}}`.

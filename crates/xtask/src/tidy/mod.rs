@@ -7,6 +7,7 @@ mod cycles;
 mod dependencies;
 mod edges;
 mod examples;
+mod folders;
 mod hermetic;
 mod layout;
 mod places;
@@ -69,6 +70,7 @@ pub(crate) fn run() -> Result<()> {
         sources.push((path, text));
     }
     violations.extend(cycles::cycles(&sources));
+    violations.extend(folders::folders(&sources));
     violations.extend(dependencies::rows(&sources));
     violations.extend(promises::tested(&sources));
     violations.extend(examples::run_where_there_are_some(&sources));

@@ -1,6 +1,7 @@
 //! Values by block in the order of time, with the canary beside them: what drifts in all of them is the machine.
 
-use crate::compare::{baseline, decisive};
+use crate::words::compare::{baseline, decisive};
+use model::human::{plural, rate};
 use model::{BlockRecord, CompareLoad, CompareMetric, CompareRecord};
 
 /// One line of a strip: number of the block from 1, value relative to the reference, and whether the block counts.
@@ -72,10 +73,25 @@ fn points(blocks: &[BlockRecord], reference: f64, value: impl Fn(&BlockRecord) -
     known.map(|(block, counted, value)| StripPoint { block, value, relative: value / reference, counted }).collect()
 }
 
+/// Where it was measured, with the rate or the connections.
+pub(crate) fn place(record: &CompareRecord, load: CompareLoad) -> String {
+    match (load, &record.plan) {
+        (CompareLoad::Fixed, Some(plan)) => format!("at {}", rate(plan.rate_per_s)),
+        (CompareLoad::Saturated, Some(plan)) => {
+            format!("at saturation, {}", plural(u64::from(plan.connections), "connection"))
+        }
+        (CompareLoad::Fixed, None) => "at the fixed load".to_owned(),
+        (CompareLoad::Saturated, None) => "at saturation".to_owned(),
+        (CompareLoad::Capacity, _) => "by search".to_owned(),
+        (CompareLoad::Canary, _) => "of the canary".to_owned(),
+        (CompareLoad::Stored, _) => "in the stored runs".to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::testing::comparison;
     use super::*;
+    use crate::words::testing::comparison;
 
     #[test]
     fn a_strip_has_each_variant_and_the_canary_block_by_block() {

@@ -1,11 +1,12 @@
-//! An experiment in words and rows: for the terminal, the page, Markdown and CSV.
+//! An experiment in words and rows.
 
 use crate::Named;
-use crate::changes::{interval as interval_of_change, signed};
-use crate::figures::sign;
+use crate::bounds::sign;
 use crate::record::AnyRecord;
 use crate::sums::sum;
-use crate::terminal::verdict::state_word;
+use crate::words::changes::{interval as interval_of_change, signed};
+use crate::words::fact::{About, Fact, Tone};
+use crate::words::verdict::{self, state_word};
 use model::human::{count, plural, rate, time};
 use model::{
     Bound, Estimate, ExperimentPlan, ExperimentRecord, ExperimentRow, MetricRecord, PlannedStep, PredictedRow,
@@ -277,6 +278,34 @@ pub(crate) fn made(record: &ExperimentRecord) -> impl Iterator<Item = (&PlannedS
     record.steps.iter().filter_map(move |step| Some((*by_number.get(&step.number)?, step)))
 }
 
+/// All that is known of an experiment.
+pub(crate) fn facts(record: &ExperimentRecord) -> Vec<Fact> {
+    let took_ns = sum(record.steps.iter().filter_map(|step| step.took_ns));
+    let took = (took_ns > 0).then(|| time(took_ns as f64));
+    let errors = made(record).filter_map(|(planned, step)| {
+        let error = step.error.as_ref()?;
+        Some(format!("step {}, {}, {}: {error}", planned.number, planned.variant, planned.load))
+    });
+    let known = Fact::known;
+    let mut facts = vec![verdict::fact_that_means(&record.verdict, meaning(record))];
+    facts.extend(plan_facts(&record.plan));
+    facts.extend(known(About::Load, "took", took));
+    let unfinished = known(About::Load, "unfinished", unfinished(record));
+    facts.extend(unfinished.map(|fact| fact.with_tone(Tone::Unsure)));
+    facts.extend(effects(record).into_iter().map(|text| Fact::new(About::Result, "compared", text)));
+    facts.extend(errors.map(|text| Fact::new(About::Result, "error", text).with_tone(Tone::Bad)));
+    facts
+}
+
+/// All that is known of a plan beside its steps.
+pub(crate) fn plan_facts(plan: &ExperimentPlan) -> [Fact; 3] {
+    [
+        Fact::new(About::Target, "experiment", plan.name.clone()),
+        Fact::new(About::Load, "plan", size(plan)),
+        Fact::new(About::Load, "planned time", duration(plan)),
+    ]
+}
+
 /// What the verdict of all rests on: `worst of 6 steps: 5 valid, 1 bound (CL-01)`.
 pub(crate) fn meaning(record: &ExperimentRecord) -> String {
     let finished = record.steps.iter().filter(|step| step.is_finished());
@@ -297,7 +326,7 @@ pub(crate) fn meaning(record: &ExperimentRecord) -> String {
 }
 
 /// Size and order of a plan in a sentence.
-pub(crate) fn size(plan: &ExperimentPlan) -> String {
+fn size(plan: &ExperimentPlan) -> String {
     let variants: BTreeSet<&str> = plan.steps.iter().map(|step| step.variant.as_str()).collect();
     let loads: BTreeSet<(&str, &str)> =
         plan.steps.iter().map(|step| (step.verb.as_str(), step.load.as_str())).collect();
@@ -314,14 +343,8 @@ pub(crate) fn size(plan: &ExperimentPlan) -> String {
     )
 }
 
-/// How long the steps took that were made; none where none was finished.
-pub(crate) fn took(record: &ExperimentRecord) -> Option<String> {
-    let took_ns = sum(record.steps.iter().filter_map(|step| step.took_ns));
-    (took_ns > 0).then(|| time(took_ns as f64))
-}
-
 /// How long a plan takes, with its limit.
-pub(crate) fn duration(plan: &ExperimentPlan) -> String {
+fn duration(plan: &ExperimentPlan) -> String {
     let known_ns = sum(plan.steps.iter().filter_map(|step| step.estimated_ns));
     let unknown = plan.steps.iter().filter(|step| step.estimated_ns.is_none()).count();
     let budget = plan.budget_ns.map_or_else(String::new, |ns| format!("; budget {}", time(ns as f64)));
@@ -334,7 +357,7 @@ pub(crate) fn duration(plan: &ExperimentPlan) -> String {
 }
 
 /// What has to be said of a result that is not whole.
-pub(crate) fn unfinished(record: &ExperimentRecord) -> Option<String> {
+fn unfinished(record: &ExperimentRecord) -> Option<String> {
     let left = sum(record.rows.iter().map(|row| row.missing));
     let steps = plural(record.plan.steps.len() as u64, "step");
     (left > 0).then(|| format!("{left} of {steps} without a result; the same command with -o DIR goes on"))

@@ -1,9 +1,15 @@
 //! The server that was started to be measured, in words.
 
 use crate::sums::sum;
+use crate::words::fact::{About, Fact};
 use model::{Served, human};
 
-/// In a line: what, where, and how long it took to get there.
+/// The server: what it is, where it runs, and how long it took to get there.
+pub(crate) fn fact(served: Option<&Served>) -> Option<Fact> {
+    Fact::known(About::Target, "server", served.map(line))
+}
+
+/// The same in a line.
 pub(crate) fn line(served: &Served) -> String {
     let cpus = served.cpus.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
     let on = match served.cpus.len() {

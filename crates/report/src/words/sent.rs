@@ -1,13 +1,15 @@
 //! All that was sent to the server, in words.
 
+use crate::words::fact::{About, Fact};
 use model::SentInAll;
 use model::human::{count, plural};
 
-/// What it is called.
-pub(crate) const LABEL: &str = "sent";
-
 /// How many requests were sent, and what for; none where that is not known.
-pub(crate) fn line(sent: Option<SentInAll>) -> Option<String> {
+pub(crate) fn fact(sent: Option<SentInAll>) -> Option<Fact> {
+    Fact::known(About::Load, "sent", line(sent))
+}
+
+fn line(sent: Option<SentInAll>) -> Option<String> {
     let sent = sent?;
     let SentInAll { probe, warmup, window, after } = sent;
     let [probe, warmup, window, after] = [probe, warmup, window, after].map(count);

@@ -1,9 +1,11 @@
-//! Page renders in words and rows: for the terminal, the page and Markdown.
+//! Page renders in words and rows.
 
 use crate::Named;
-use crate::changes::{interval, signed};
 use crate::record::AnyRecord;
-use crate::terminal::verdict::state_word;
+use crate::words::changes::{interval, signed};
+use crate::words::fact::{About, Fact, Tone};
+use crate::words::interrupted;
+use crate::words::verdict::{self, state_word};
 use model::human::{bytes, plural, short, time};
 use model::{CacheState, EffectMethod, Estimate, RenderArm, RenderEffect, RenderFigure, RenderMetric, RenderRecord};
 
@@ -15,20 +17,32 @@ pub(crate) const BESIDE: [&str; 4] = ["result", "page", "verdict", "cache"];
 /// A header, and rows under it.
 pub(crate) type Table = (Vec<&'static str>, Vec<Vec<String>>);
 
+/// All that is known of a page render.
+pub(crate) fn facts(record: &RenderRecord) -> Vec<Fact> {
+    let pages = record.arms.iter().zip(roles(record));
+    let mut facts = vec![verdict::fact(&record.verdict, None)];
+    facts.push(Fact::new(About::Cells, "result", summary(record)).with_tone(Tone::Headline));
+    facts.extend(pages.map(|(arm, role)| Fact::new(About::Result, role, arm.url.clone())));
+    facts.push(Fact::new(About::Load, "browser", browser(record)));
+    facts.push(Fact::new(About::Load, "loads", loads(record)));
+    facts.extend(interrupted(record.interrupted, "stopped before all blocks were measured"));
+    facts
+}
+
 /// What each page is in the result.
 pub(crate) fn roles(record: &RenderRecord) -> [&'static str; 2] {
     if record.arms.len() == 1 { ["page", ""] } else { ["baseline", "variant"] }
 }
 
 /// Browser and window.
-pub(crate) fn browser(record: &RenderRecord) -> String {
+fn browser(record: &RenderRecord) -> String {
     let settings = &record.settings;
     let sandbox = if settings.sandbox { "" } else { ", without its sandbox" };
     format!("{}, window of {} x {} pixels{sandbox}", record.browser.version, settings.width_px, settings.height_px)
 }
 
 /// How many loads there were, and in which order.
-pub(crate) fn loads(record: &RenderRecord) -> String {
+fn loads(record: &RenderRecord) -> String {
     let blocks = record.loads.iter().map(|load| load.block + 1).max().unwrap_or(0);
     let order = match record.arms.len() {
         0 | 1 => "",

@@ -3,6 +3,8 @@
 use model::human::{bytes, percent, plural, time};
 use model::{Observed, PointSummary, PoolObserved, ProcessObserved, RunRecord, ServerObserved};
 
+/// Head of the column of the CPUs that the server and its companions kept busy.
+pub(crate) const SERVER_COLUMN: &str = "server CPUs";
 /// Processes named in a line.
 const NAMED_MAX: usize = 3;
 /// Occupancy from which on a pool of workers is told: half of it.
@@ -15,7 +17,7 @@ const HARDLY: f64 = 0.01;
 /// What the server used, or why that is not known; none when nobody looked.
 pub(crate) fn server(record: &RunRecord) -> Option<String> {
     let observed = record.observed.as_ref()?;
-    match (&observed.server, observed.unavailable.get("server")) {
+    match (&observed.server, observed.unavailable.get(Observed::SERVER)) {
         (Some(server), _) => Some(server_use(server) + &unseen(observed)),
         (None, Some(why)) => Some(format!("CPU not known: {why}")),
         (None, None) => None,
@@ -39,7 +41,7 @@ pub(crate) fn companions(record: &RunRecord) -> Vec<(&str, String)> {
     let Some(observed) = &record.observed else { return Vec::new() };
     let used = observed.companions.iter().map(|(label, used)| (label.as_str(), server_use(used)));
     let unknown = observed.unavailable.iter().filter_map(|(part, why)| {
-        let label = part.strip_prefix("companions/")?;
+        let label = part.strip_prefix(Observed::COMPANION)?;
         (!observed.companions.contains_key(label)).then(|| (label, format!("CPU not known: {why}")))
     });
     used.chain(unknown).collect()

@@ -1,6 +1,7 @@
 //! Shape of a sweep's curve in words: knee, plateau, fall past the peak, each with its interval.
 
-use crate::over::Over;
+use crate::words::fact::{About, Fact};
+use crate::words::over::Over;
 use model::human::{percent, rate};
 use model::{Estimate, Knee, Retrograde, SweepRecord};
 
@@ -9,17 +10,16 @@ const CLOSE: f64 = 0.2;
 /// Loads from here on have no digits behind the point.
 const WHOLE: f64 = 99.95;
 
-/// Label and text of each part that is known; the knee always has one. `is_bound` if goodput is only a lower bound.
-pub(crate) fn lines(record: &SweepRecord, over: Over, is_bound: bool) -> Vec<(&'static str, String)> {
-    let mut lines = vec![("knee", knee_text(record, over))];
-    match (record.retrograde, record.plateau) {
-        (Some(fall), _) => lines.push(("retrograde", fall_text(&fall, over))),
-        (None, Some(plateau)) => {
-            lines.push(("plateau", plateau_text(&plateau, record.plateau_range_per_s, is_bound)));
-        }
-        (None, None) => {}
-    }
-    lines
+/// The knee, and what is beyond it as far as that is known. `is_bound` if goodput is only a lower bound.
+pub(crate) fn facts(record: &SweepRecord, over: Over, is_bound: bool) -> impl Iterator<Item = Fact> {
+    let fact = |label, text| Fact::new(About::Result, label, text);
+    let knee = fact("knee", knee_text(record, over));
+    let beyond = match (record.retrograde, record.plateau) {
+        (Some(fall), _) => Some(fact("retrograde", fall_text(&fall, over))),
+        (None, Some(plateau)) => Some(fact("plateau", plateau_text(&plateau, record.plateau_range_per_s, is_bound))),
+        (None, None) => None,
+    };
+    [Some(knee), beyond].into_iter().flatten()
 }
 
 fn knee_text(record: &SweepRecord, over: Over) -> String {
@@ -131,7 +131,7 @@ mod tests {
 
     /// A sweep of so many loads, each with as much goodput.
     fn without_knee(loads: u32, goodput_per_s: f64) -> (String, &'static str) {
-        let text = include_str!("../tests/stored/sweep");
+        let text = include_str!("../../tests/stored/sweep");
         let mut record: SweepRecord = serde_json::from_str(text).expect("a sweep");
         let point = record.curve[0].clone();
         let at = |load| model::PointSummary { load: f64::from(load), goodput_per_s, ..point.clone() };

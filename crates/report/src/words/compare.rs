@@ -1,13 +1,13 @@
-//! A comparison in words and rows: for the terminal, the page and Markdown.
+//! A comparison in words and rows.
 
 use crate::Named;
-use crate::agents;
-use crate::changes::{interval, range_words, signed};
 use crate::record::AnyRecord;
-use crate::sent;
 use crate::sums::sum;
-use crate::terminal::profile::{changed_most, php_changed_most};
-use crate::terminal::verdict::state_word;
+use crate::words::changes::{interval, range_words, signed};
+use crate::words::fact::{About, Fact, Tone};
+use crate::words::profile::{changed_most, php_changed_most};
+use crate::words::verdict::{self, state_word};
+use crate::words::{agents, interrupted, sent};
 use model::human::{bytes, count, factor, percent, plural, rate, time};
 use model::{
     ArmProfile, BlockRecord, Call, CompareEnd, CompareLoad, CompareMetric, CompareRecord, CompareSettings, Duet,
@@ -20,6 +20,27 @@ use std::collections::BTreeSet;
 pub(crate) const HEADER: [&str; 6] = ["result", "verdict", "baseline", "variants", "blocks", "calls"];
 /// Columns of [`metric_rows`].
 pub(crate) const METRIC_HEADER: [&str; 8] = ["", "at", "baseline", "variant", "", "change", "95 % interval", "call"];
+
+/// All that is known of a comparison.
+pub(crate) fn facts(record: &CompareRecord) -> Vec<Fact> {
+    let new = |label, text| Fact::new(About::Result, label, text);
+    let (known, calls) = (Fact::known, calls(record));
+    let missing = record.unavailable.iter().map(|(metric, why)| format!("{}: {why}", metric.words()));
+    let mut facts = vec![verdict::fact(&record.verdict, None)];
+    let result = known(About::Cells, "result", (!calls.is_empty()).then_some(calls));
+    facts.extend(result.map(|fact| fact.with_tone(Tone::Headline)));
+    facts.extend(arms(record).into_iter().map(|(role, text)| new(role, text)));
+    facts.extend(conditions(record));
+    facts.push(Fact::new(About::Load, "ended", record.reason.clone()));
+    facts.extend(known(About::Load, "design", design(record)));
+    facts.extend(machines(record));
+    facts.extend(cpu_sets(record).into_iter().map(|text| Fact::new(About::Load, "CPU sets", text)));
+    facts.push(new("A/A floor", floor(record)));
+    facts.extend(missing.map(|text| new("not compared", text)));
+    facts.extend(profiles(record).into_iter().map(|text| Fact::new(About::Use, "profile", text)));
+    facts.extend(interrupted(record.interrupted, "stopped before the comparison was done; whole blocks count"));
+    facts
+}
 
 /// The comparison in plain words: what each variant does to each quantity that decides.
 pub(crate) fn summary(record: &CompareRecord) -> String {
@@ -222,7 +243,7 @@ const fn first_blocks(blocks: u64, _comparisons: u64) -> u64 {
     if blocks < 12 { blocks } else { 6 }
 }
 
-pub(crate) fn is_aa(record: &CompareRecord) -> bool {
+fn is_aa(record: &CompareRecord) -> bool {
     record.plan.as_ref().is_some_and(|plan| plan.is_aa)
 }
 
@@ -233,7 +254,7 @@ pub(crate) fn baseline(record: &CompareRecord) -> &str {
 
 /// The floor in a line: what comparing the baseline with itself gives, or why that is not known and what the blocks
 /// themselves resolve.
-pub(crate) fn floor(record: &CompareRecord) -> String {
+fn floor(record: &CompareRecord) -> String {
     if !record.aa_floor.is_empty() {
         let each = record.aa_floor.iter().map(|one| {
             let name = format!("{}, {}", one.metric.words(), one.load.words());
@@ -259,7 +280,7 @@ pub(crate) fn floor(record: &CompareRecord) -> String {
 }
 
 /// How it was measured.
-pub(crate) fn design(record: &CompareRecord) -> Option<String> {
+fn design(record: &CompareRecord) -> Option<String> {
     let plan = record.plan.as_ref()?;
     let counted = record.blocks.iter().filter(|block| block.counted).count() as u64;
     let mut parts = vec![format!("{} in shuffled order, seed {}", plural(counted, "block"), plan.seed)];
@@ -290,17 +311,13 @@ pub(crate) fn design(record: &CompareRecord) -> Option<String> {
     Some(format!("{} in {}", parts.join("; "), time(record.spent_ns as f64)))
 }
 
-/// Other machines that took part, and the loss of one, each with its label; none of stored runs, each of which has its own.
-pub(crate) fn machines(record: &CompareRecord) -> Vec<(&'static str, String)> {
+/// What was sent, other machines that took part, and the loss of one; none of stored runs, each of which has its own.
+fn machines(record: &CompareRecord) -> Vec<Fact> {
     if record.plan.is_none() {
         return Vec::new();
     }
-    let server = agents::server_host(&record.environment).map(|text| ("server", text));
-    let load = agents::origin(record.runs.iter().map(|of| &of.run)).map(|text| ("agents", text));
-    let lost = record.agent_lost.as_ref().map(|lost| ("agent lost", agents::lost(lost)));
-    let bandwidth = agents::bandwidth(&record.environment).map(|text| ("bandwidth", text));
-    let sent = sent::line(record.sent_in_all).map(|text| (sent::LABEL, text));
-    [sent, server, load, bandwidth, lost].into_iter().flatten().collect()
+    let machines = agents::machines(&record.environment, record.runs.iter().map(|of| &of.run));
+    sent::fact(record.sent_in_all).into_iter().chain(machines).chain(agents::lost(record.agent_lost.as_ref())).collect()
 }
 
 /// The search for the capacity of each variant in each block.
@@ -310,7 +327,7 @@ fn search(plan: &CompareSettings) -> String {
 }
 
 /// Where the two variants of a duet ran, what that means for their figures, and what one set of CPUs does; nothing outside one.
-pub(crate) fn cpu_sets(record: &CompareRecord) -> Vec<String> {
+fn cpu_sets(record: &CompareRecord) -> Vec<String> {
     let Some(duet) = record.plan.as_ref().and_then(|plan| plan.duet.as_ref()) else { return Vec::new() };
     let mut lines = vec![sets(duet)];
     let large = record.positions.iter().filter(|position| position.is_large);
@@ -343,36 +360,36 @@ fn sets(duet: &Duet) -> String {
 }
 
 /// The variants: what each name stands for.
-pub(crate) fn arms(record: &CompareRecord) -> Vec<(String, String)> {
+fn arms(record: &CompareRecord) -> Vec<(&'static str, String)> {
     let named = record.arms.iter().enumerate().filter(|(_, arm)| !is_aa(record) || arm.name == baseline(record));
     named
         .map(|(i, arm)| {
             let role = if i == 0 { "baseline" } else { "variant" };
             let target = if arm.target == arm.name { String::new() } else { format!(": {}", arm.target) };
             let pilot = arm.pilot_per_s.map_or_else(String::new, |per_s| format!("; {} in a closed loop", rate(per_s)));
-            (role.to_owned(), format!("'{}'{target}{pilot}", arm.name))
+            (role, format!("'{}'{target}{pilot}", arm.name))
         })
         .collect()
 }
 
 /// Conditions of `--fail-if` with what came of them.
-pub(crate) fn conditions(record: &CompareRecord) -> Vec<String> {
+fn conditions(record: &CompareRecord) -> impl Iterator<Item = Fact> {
     let several = record.arms.len() > 2;
-    let words = |state| match state {
-        FailIfState::Passed => "passed",
-        FailIfState::CannotTell => "cannot tell",
-        FailIfState::Failed => "failed",
-    };
-    let one = |condition: &model::FailIfRecord| {
+    let one = move |condition: &model::FailIfRecord| {
         let of = if several { format!(" of '{}'", condition.arm) } else { String::new() };
-        format!("{}{of}: {}", condition.condition, words(condition.state))
+        let (word, tone) = match condition.state {
+            FailIfState::Passed => ("passed", Tone::Good),
+            FailIfState::CannotTell => ("cannot tell", Tone::Unsure),
+            FailIfState::Failed => ("failed", Tone::Bad),
+        };
+        Fact::new(About::Result, "fail-if", format!("{}{of}: {word}", condition.condition)).with_tone(tone)
     };
-    record.conditions.iter().map(one).collect()
+    record.conditions.iter().map(one)
 }
 
 /// What came of the profile of each variant: where its server spends more or less of its CPU time than that of the baseline,
 /// or why that is not known.
-pub(crate) fn profiles(record: &CompareRecord) -> Vec<String> {
+fn profiles(record: &CompareRecord) -> Vec<String> {
     let Some((first, others)) = record.profiles.split_first() else { return Vec::new() };
     if let Some(why) = &first.unavailable {
         return vec![format!("none of '{}': {why}", first.arm)];
@@ -484,7 +501,7 @@ pub(crate) fn row(named: Named<'_>) -> Option<Vec<String>> {
 }
 
 /// The quantities that decide, each with its change and call.
-pub(crate) fn calls(record: &CompareRecord) -> String {
+fn calls(record: &CompareRecord) -> String {
     let primary = record.metrics.iter().filter(|metric| metric.primary);
     let one = |metric: &MetricRecord| {
         let change = signed(metric.ratio.value - 1.0);

@@ -1,6 +1,7 @@
-//! A history in words and rows: for the terminal and the page.
+//! A history in words and rows.
 
-use crate::terminal::verdict::state_word;
+use crate::words::fact::{About, Fact, Tone};
+use crate::words::verdict::state_word;
 use model::human::{bytes, factor, percent, plural, rate, short, time};
 use model::{
     Change, Estimate, HistoryChange, HistoryFigure, HistoryQuantity, HistoryRecord, HistorySeries, VerdictState,
@@ -19,6 +20,26 @@ pub(crate) const FIGURES: [&str; 5] = ["figure", "level", "results", "changes", 
 pub(crate) const CHANGES: [&str; 9] =
     ["figure", "", "change", "95 % interval", "p", "level before", "level after", "first result", "measured"];
 
+/// All that is known of a series: how many results it has, where their level moved, and where it did not.
+pub(crate) fn facts(series: &HistorySeries) -> Vec<Fact> {
+    let new = |label, text| Fact::new(About::Result, label, text);
+    let mut facts = vec![new("results", extent(series))];
+    for figure in &series.figures {
+        for change in &figure.changes {
+            let tone = match change.is_worse {
+                _ if figure.quantity.is_of_machine() => Tone::Unsure,
+                true => Tone::Bad,
+                false => Tone::Good,
+            };
+            let text = change_text(figure.quantity, change);
+            facts.push(new(call(figure.quantity, change), text).with_tone(tone));
+            facts.extend(Fact::known(About::Result, "also differs", differs_text(change)));
+        }
+    }
+    facts.extend(remarks(series).into_iter().map(|(label, text)| new(label, text)));
+    facts
+}
+
 /// What a series is of, in a line.
 pub(crate) fn title(series: &HistorySeries) -> String {
     let named = series.factors.iter().filter(|factor| NAMING.contains(&factor.name.as_str()));
@@ -32,7 +53,7 @@ pub(crate) fn conditions(series: &HistorySeries) -> String {
 }
 
 /// How many results there are, and from when.
-pub(crate) fn extent(series: &HistorySeries) -> String {
+fn extent(series: &HistorySeries) -> String {
     let older = match series.older {
         0 => String::new(),
         n => format!("; {} older not looked at", plural(n, "result")),
@@ -102,7 +123,7 @@ pub(crate) fn change_rows(series: &HistorySeries) -> Vec<Vec<String>> {
 }
 
 /// Whether a change is for the better, or not of the server at all.
-pub(crate) const fn call(quantity: HistoryQuantity, change: &HistoryChange) -> &'static str {
+const fn call(quantity: HistoryQuantity, change: &HistoryChange) -> &'static str {
     match change.is_worse {
         _ if quantity.is_of_machine() => "machine",
         true => "worse",
@@ -111,7 +132,7 @@ pub(crate) const fn call(quantity: HistoryQuantity, change: &HistoryChange) -> &
 }
 
 /// A change in a sentence.
-pub(crate) fn change_text(quantity: HistoryQuantity, change: &HistoryChange) -> String {
+fn change_text(quantity: HistoryQuantity, change: &HistoryChange) -> String {
     format!(
         "{} {} ({}, p {}): {} over {}, then {} over {}; from {} on, {}",
         quantity.words(),
@@ -128,7 +149,7 @@ pub(crate) fn change_text(quantity: HistoryQuantity, change: &HistoryChange) -> 
 }
 
 /// What else is different there; none when nothing is known to be.
-pub(crate) fn differs_text(change: &HistoryChange) -> Option<String> {
+fn differs_text(change: &HistoryChange) -> Option<String> {
     let side = |text: &str| if text.is_empty() { "none".to_owned() } else { shortened(text) };
     let one = |change: &Change| {
         format!("{} {}: {}, then {}", change.section, change.name, side(&change.before), side(&change.after))
@@ -138,7 +159,7 @@ pub(crate) fn differs_text(change: &HistoryChange) -> Option<String> {
         0 => String::new(),
         n => format!("; {} more", n),
     };
-    (!named.is_empty()).then(|| format!("different there too: {}{more}", named.join("; ")))
+    (!named.is_empty()).then(|| format!("{}{more}", named.join("; ")))
 }
 
 /// The beginning of a long text: checksums, boot parameters.
@@ -151,7 +172,7 @@ fn shortened(text: &str) -> String {
 }
 
 /// Figures in which no change was found, or could not be, in lines.
-pub(crate) fn remarks(series: &HistorySeries) -> Vec<(&'static str, String)> {
+fn remarks(series: &HistorySeries) -> Vec<(&'static str, String)> {
     let names = |figures: Vec<&HistoryFigure>| {
         figures.iter().map(|figure| figure.quantity.words()).collect::<Vec<_>>().join(", ")
     };

@@ -1,14 +1,31 @@
 //! Agents of loads from other machines, and on the server's, in words.
 
-use crate::{STOPPED, visible};
+use crate::visible;
+use crate::words::fact::{About, Fact, Tone};
+use crate::words::{STOPPED, interrupted};
 use model::{AgentRecord, Environment, LostAgent, NS_PER_S, RunRecord, human, is_quantile_known};
 use std::collections::BTreeSet;
 
 /// Most agents that are named; all are in the record.
 const LINES_MAX: usize = 16;
+/// The label of an agent whose loss ended a measurement.
+const LOST: &str = "agent lost";
+
+/// The other machines that took part in `loads`: that of the server, the way to it, and those the loads came from.
+pub(crate) fn machines<'a>(
+    environment: &Environment,
+    loads: impl Iterator<Item = &'a RunRecord> + Clone,
+) -> impl Iterator<Item = Fact> {
+    let facts = [
+        ("server's machine", server_host(environment)),
+        ("bandwidth", bandwidth(environment)),
+        ("agents", origin(loads)),
+    ];
+    facts.into_iter().filter_map(|(label, text)| Fact::known(About::Machines, label, text))
+}
 
 /// Where loads came from; none if from the machine itself.
-pub(crate) fn origin<'a>(loads: impl Iterator<Item = &'a RunRecord> + Clone) -> Option<String> {
+fn origin<'a>(loads: impl Iterator<Item = &'a RunRecord> + Clone) -> Option<String> {
     let agents = loads.clone().next().map(|load| &load.agents).filter(|agents| !agents.is_empty())?;
     let machines: BTreeSet<&str> = agents.iter().map(|agent| agent.host.as_str()).collect();
     let mut names: Vec<String> = agents.iter().take(LINES_MAX).map(|agent| visible::line(&agent.name).into()).collect();
@@ -23,7 +40,7 @@ pub(crate) fn origin<'a>(loads: impl Iterator<Item = &'a RunRecord> + Clone) -> 
 }
 
 /// The machine of the server, if an agent observed it there.
-pub(crate) fn server_host(environment: &Environment) -> Option<String> {
+fn server_host(environment: &Environment) -> Option<String> {
     let host = environment.server_host.as_ref()?;
     let (name, machine) = (visible::line(&host.name), visible::line(&host.host));
     let (cpus, error) = (human::plural(host.cpus.into(), "CPU"), human::time(host.clock_error_ns as f64));
@@ -31,7 +48,7 @@ pub(crate) fn server_host(environment: &Environment) -> Option<String> {
 }
 
 /// What was probed of the path to the server before the load; none where nobody wanted it.
-pub(crate) fn bandwidth(environment: &Environment) -> Option<String> {
+fn bandwidth(environment: &Environment) -> Option<String> {
     let bandwidth = environment.bandwidth.as_ref()?;
     if let Some(why) = &bandwidth.unavailable {
         return Some(format!("not known: {}", visible::line(why)));
@@ -50,7 +67,11 @@ pub(crate) fn bandwidth(environment: &Environment) -> Option<String> {
 }
 
 /// The agent whose loss has ended a measurement.
-pub(crate) fn lost(lost: &LostAgent) -> String {
+pub(crate) fn lost(lost: Option<&LostAgent>) -> Option<Fact> {
+    lost.map(|lost| Fact::new(About::Load, LOST, lost_text(lost)).with_tone(Tone::Unsure))
+}
+
+fn lost_text(lost: &LostAgent) -> String {
     let when = match lost.at_ns {
         Some(at_ns) => format!("{:.1} s after the start of its last load", at_ns as f64 / NS_PER_S as f64),
         None => "before the next load".to_owned(),
@@ -58,13 +79,10 @@ pub(crate) fn lost(lost: &LostAgent) -> String {
     format!("{} {when}: {}", visible::line(&lost.name), visible::line(&lost.why))
 }
 
-/// Why a run is not the load that was planned, with its label; none of one that is.
-pub(crate) fn shortfall(record: &RunRecord) -> Option<(&'static str, String)> {
-    if !record.interrupted {
-        return None;
-    }
-    let Some(LostAgent { name, at_ns, why }) = &record.agent_lost else {
-        return Some(("interrupted", format!("{STOPPED}; this is what was measured")));
+/// Why a run is not the load that was planned; none of one that is.
+pub(crate) fn shortfall(record: &RunRecord) -> Option<Fact> {
+    let Some(LostAgent { name, at_ns, why }) = record.agent_lost.as_ref().filter(|_| record.interrupted) else {
+        return interrupted(record.interrupted, format!("{STOPPED}; this is what was measured"));
     };
     let when = at_ns.map_or_else(
         || "before the start".to_owned(),
@@ -74,7 +92,8 @@ pub(crate) fn shortfall(record: &RunRecord) -> Option<(&'static str, String)> {
         true => "the load went on without it to the end of its time",
         false => "the load ended then",
     };
-    Some(("agent lost", format!("{} {when}: {}; {rest}", visible::line(name), visible::line(why))))
+    let text = format!("{} {when}: {}; {rest}", visible::line(name), visible::line(why));
+    Some(Fact::new(About::Load, LOST, text).with_tone(Tone::Unsure))
 }
 
 /// True if the window is as long as it was planned.
@@ -127,18 +146,9 @@ fn apart_ns(agents: &[AgentRecord]) -> Option<u64> {
     if let [first, second, ..] = errors[..] { Some(first.saturating_add(second)) } else { None }
 }
 
-/// One line for each agent, and one for how far apart their starts can be, each with its label.
-pub(crate) fn lines(record: &RunRecord) -> Vec<(&'static str, String)> {
-    let agents = &record.agents;
-    let mut lines: Vec<_> = agents.iter().take(LINES_MAX).map(|agent| ("agent", line(agent))).collect();
-    if agents.len() > LINES_MAX {
-        lines.push(("agents", format!("{} more", agents.len() - LINES_MAX)));
-    }
-    lines.extend(apart_ns(agents).map(|ns| {
-        let apart = human::time(ns as f64);
-        ("start", format!("of the agents at most {apart} apart, by their clocks and the round trips to them"))
-    }));
-    lines
+/// Each agent of a load, up to a number of them.
+pub(crate) fn each(record: &RunRecord) -> impl Iterator<Item = Fact> {
+    record.agents.iter().take(LINES_MAX).map(|agent| Fact::new(About::Agent, "agent", line(agent)))
 }
 
 fn line(agent: &AgentRecord) -> String {
@@ -161,9 +171,9 @@ mod tests {
     #[test]
     fn a_loss_that_ended_a_measurement_is_told_with_its_load() {
         let mut one = LostAgent { name: "ssh://b".into(), at_ns: Some(3_200_000_000), why: "w\x1b".into() };
-        assert_eq!(lost(&one), "ssh://b 3.2 s after the start of its last load: w\\u001b");
+        assert_eq!(lost_text(&one), "ssh://b 3.2 s after the start of its last load: w\\u001b");
         one.at_ns = None;
-        assert_eq!(lost(&one), "ssh://b before the next load: w\\u001b");
+        assert_eq!(lost_text(&one), "ssh://b before the next load: w\\u001b");
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! The forest plot: the change of each quantity of each variant with its interval, beside the margin.
 
-use super::overhead::{Overhead, overheads};
-use crate::changes::{interval, signed};
 use crate::scales::extremes;
+use crate::words::changes::{interval, signed};
+use crate::words::overhead::{Overhead, overheads};
 use model::human::factor;
 use model::{Call, CompareRecord, Estimate};
 
@@ -93,8 +93,8 @@ fn percent(ratio: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::comparison;
     use super::*;
+    use crate::words::testing::comparison;
 
     #[test]
     fn each_compared_quantity_is_a_line() {

@@ -1,9 +1,11 @@
-//! A capacity in words and rows: for the terminal, the page and Markdown.
+//! A capacity in words and rows.
 
 use crate::Named;
 use crate::record::AnyRecord;
-use crate::terminal::observed::cores_number;
-use crate::terminal::verdict::state_word;
+use crate::words::fact::{About, Fact, Tone};
+use crate::words::observed::cores_number;
+use crate::words::verdict::{self, state_word};
+use crate::words::{agents, interrupted, limiter, sent, served, thresholds};
 use model::human::{bytes, percent, percent_exact, plural, rate, time};
 use model::{CapacityRecord, ConditionRecord, TrialRecord};
 
@@ -12,8 +14,38 @@ pub(crate) const HEADER: [&str; 6] = ["result", "verdict", "capacity", "goal", "
 /// What is said of a load whose trials all counted for nothing.
 const NOT_COUNTED: &str = "not counted";
 
+/// All that is known of a capacity.
+pub(crate) fn facts(record: &CapacityRecord) -> Vec<Fact> {
+    let environment = &record.environment;
+    let new = Fact::new;
+    let known = Fact::known;
+    let about = bracket_detail(record);
+    let mut facts = vec![verdict::fact(&record.verdict, None)];
+    facts.push(new(About::Result, "capacity", bracket(record)).with_tone(Tone::Headline));
+    facts.extend(known(About::Result, "bracket", about));
+    facts.push(new(About::Result, "goal", record.goal.replace(',', ", ")));
+    facts.push(new(About::Result, "reason", record.capacity.reason.clone()));
+    facts.extend(known(About::Result, "estimate", estimate(record)));
+    facts.extend(known(About::Result, "more time", more(record)));
+    facts.extend(limiter::facts(record.limiter.as_ref()));
+    facts.push(new(About::Load, "search", search(record)));
+    facts.extend(sent::fact(record.sent_in_all));
+    facts.extend(known(About::Target, "target", (!record.trials.is_empty()).then(|| target(record))));
+    facts.extend(served::fact(environment.served.as_ref()));
+    facts.extend(agents::machines(environment, record.trials.iter()));
+    facts.extend(interrupted(record.interrupted, "stopped before the search was done; this is what was found"));
+    facts.extend(agents::lost(record.agent_lost.as_ref()));
+    facts.extend(thresholds::facts(&record.thresholds));
+    facts
+}
+
+/// A capacity in a sentence.
+pub(crate) fn summary(record: &CapacityRecord) -> String {
+    format!("capacity {} for {}", bracket(record), record.goal.replace(',', ", "))
+}
+
 /// The bracket: a range, or a bound.
-pub(crate) fn bracket(record: &CapacityRecord) -> String {
+fn bracket(record: &CapacityRecord) -> String {
     match (record.capacity.low, record.capacity.high) {
         (None, None) => "not known".to_owned(),
         (Some(low), None) => format!(">= {}", rate(low)),
@@ -25,31 +57,19 @@ pub(crate) fn bracket(record: &CapacityRecord) -> String {
     }
 }
 
-/// The goal with room to wrap.
-pub(crate) fn goal(record: &CapacityRecord) -> String {
-    record.goal.replace(',', ", ")
-}
-
-/// The bracket in a sentence, with its width and what comes back at its lower end.
-pub(crate) fn bracket_text(record: &CapacityRecord) -> String {
-    let width =
-        width(record).map_or_else(String::new, |width| format!(": held at the one, failed at the other, {width}"));
-    [Some(format!("{}{width}", bracket(record))), good(record)].into_iter().flatten().collect::<Vec<_>>().join("; ")
-}
-
-/// How far the ends of the bracket are apart; none of a bound.
-pub(crate) fn width(record: &CapacityRecord) -> Option<String> {
+/// How far the ends of the bracket are apart, and the goodput at the lower one, as far as they are known.
+fn bracket_detail(record: &CapacityRecord) -> Option<String> {
     let ends = record.capacity.low.zip(record.capacity.high).filter(|(low, _)| *low > 0.0);
-    ends.map(|(low, high)| format!("{} apart", percent(high / low - 1.0)))
-}
-
-/// What comes back at the lower end.
-pub(crate) fn good(record: &CapacityRecord) -> Option<String> {
-    record.capacity.value.map(|value| format!("{} good at the lower end", rate(value)))
+    let width = ends.map(|(low, high)| {
+        format!("held at the lower end, failed at the upper one, {} apart", percent(high / low - 1.0))
+    });
+    let good = record.capacity.value.map(|value| format!("{} good at the lower end", rate(value)));
+    let parts: Vec<String> = width.into_iter().chain(good).collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 /// Where all trials together put the capacity; none when that is not known.
-pub(crate) fn estimate(record: &CapacityRecord) -> Option<String> {
+fn estimate(record: &CapacityRecord) -> Option<String> {
     let estimate = record.capacity.estimate_per_s?;
     let range = estimate.low.zip(estimate.high);
     let range = range.map_or_else(String::new, |(low, high)| {
@@ -62,7 +82,7 @@ pub(crate) fn estimate(record: &CapacityRecord) -> Option<String> {
 }
 
 /// What was done for it.
-pub(crate) fn search(record: &CapacityRecord) -> String {
+fn search(record: &CapacityRecord) -> String {
     let capacity = &record.capacity;
     let times = &record.search.times;
     let not_counted = match capacity.disturbed {
@@ -79,7 +99,7 @@ pub(crate) fn search(record: &CapacityRecord) -> String {
 }
 
 /// What more time would buy; none where time is not what is missing.
-pub(crate) fn more(record: &CapacityRecord) -> Option<String> {
+fn more(record: &CapacityRecord) -> Option<String> {
     let more = record.capacity.more?;
     Some(format!("about {} more would narrow the bracket to {}", time(more.ns as f64), percent(more.width)))
 }
@@ -225,6 +245,6 @@ pub(crate) fn row(named: Named<'_>) -> Option<Vec<String>> {
 }
 
 /// What was measured.
-pub(crate) fn target(record: &CapacityRecord) -> String {
+fn target(record: &CapacityRecord) -> String {
     record.trials.first().map_or_else(|| "-".to_owned(), |run| run.plan.target.to_string())
 }

@@ -1,8 +1,9 @@
 //! Thresholds in words: for the terminal, the page, JUnit XML and the summary.
 
-use crate::history::words::signed;
 use crate::record::AnyRecord;
-use crate::terminal::observed::cores_number;
+use crate::words::fact::{About, Fact, Tone};
+use crate::words::history::signed;
+use crate::words::observed::cores_number;
 use model::human::{bytes, percent, percent_exact, rate, time};
 use model::{Bound, KnownFigure, ThresholdRecord, ThresholdState};
 
@@ -38,8 +39,21 @@ pub(crate) fn row(record: &ThresholdRecord) -> Vec<String> {
     ]
 }
 
+/// Each threshold, its state as the label.
+pub(crate) fn facts(records: &[ThresholdRecord]) -> Vec<Fact> {
+    let fact = |record: &ThresholdRecord| {
+        let tone = match record.state {
+            ThresholdState::Passed => Tone::Good,
+            ThresholdState::Inconclusive => Tone::Unsure,
+            ThresholdState::Failed => Tone::Bad,
+        };
+        Fact::new(About::Threshold, record.state.word(), line(record)).with_tone(tone)
+    };
+    records.iter().map(fact).collect()
+}
+
 /// A threshold in a line, without its state.
-pub(crate) fn line(record: &ThresholdRecord) -> String {
+fn line(record: &ThresholdRecord) -> String {
     let why = record.why.as_ref().map_or_else(String::new, |why| format!("; {why}"));
     format!("{}: {}{why}", record.condition, measured(record))
 }

@@ -1,13 +1,14 @@
 //! Several sweeps side by side: what they are called, whether they were measured alike, and their figures in a line.
 
 use crate::Named;
-use crate::shape::NoKnee;
-use crate::terminal::run::quantile;
-use crate::terminal::sweep::{Over, peak_rate};
-use crate::terminal::verdict::state_word;
+use crate::words::latency::quantile_text;
+use crate::words::over::Over;
+use crate::words::shape::NoKnee;
+use crate::words::sweep::peak_rate;
+use crate::words::verdict::state_word;
 use evidence::factors::conditions;
 use model::human::{plural, time};
-use model::{Arrivals, Load, PointSummary, SweepRecord};
+use model::{Arrivals, Load, PointSummary, Quantile, SweepRecord};
 use std::collections::BTreeMap;
 
 /// What must be said wherever figures of several arms stand beside each other.
@@ -156,7 +157,7 @@ impl Arm<'_> {
 
     fn p99(&self, i: usize) -> String {
         let ns = self.record.curve[i].response_p99_ns;
-        self.record.points.get(i).map_or_else(|| "-".to_owned(), |run| quantile(&run.verdict, "p99", ns))
+        self.record.points.get(i).map_or_else(|| "-".to_owned(), |run| quantile_text(&run.verdict, Quantile::P99, ns))
     }
 }
 

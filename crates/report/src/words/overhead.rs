@@ -1,8 +1,9 @@
 //! The overhead table: each quantity of each variant against the baseline, with interval and number of blocks.
 
-use crate::changes::{interval, signed};
-use crate::compare::{baseline, value};
-use crate::figures::{of_run, sign};
+use crate::bounds::sign;
+use crate::figures::of_run;
+use crate::words::changes::{interval, signed};
+use crate::words::compare::{baseline, value};
 use model::{ArmLoadRecord, Call, CompareLoad, CompareMetric, CompareRecord, Estimate, KnownFigure};
 
 /// One quantity of one variant.
@@ -128,8 +129,8 @@ fn row(it: &Overhead<'_>) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::comparison;
     use super::*;
+    use crate::words::testing::comparison;
 
     #[test]
     fn saturation_comes_first_and_each_quantity_has_its_interval_and_blocks() {

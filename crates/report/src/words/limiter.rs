@@ -1,32 +1,37 @@
-//! Bottleneck in words: for the terminal, the page and Markdown.
+//! The bottleneck in words.
 
+use crate::words::fact::{About, Fact};
 use model::human::{percent, rate};
 use model::{Confidence, Limiter, NextLimiter, Prediction, Utilisation};
 
-/// Label and text of each line about a limiter.
-pub(crate) fn lines(limiter: &Limiter) -> Vec<(&'static str, String)> {
-    let mut lines = vec![("limiter", headline(limiter))];
+/// What stops the server, the limiter itself first; empty where that was not looked for.
+pub(crate) fn facts(limiter: Option<&Limiter>) -> Vec<Fact> {
+    let Some(limiter) = limiter else { return Vec::new() };
+    let known = |label, text| Fact::known(About::Limiter, label, text);
+    let detail = |label, texts: Vec<String>, gap: &str| {
+        (!texts.is_empty()).then(|| Fact::new(About::LimiterDetail, label, texts.join(gap)))
+    };
+    let facts = [
+        known("limiter", Some(headline(limiter))),
+        known("predicted", predicted(limiter)),
+        known("tried", limiter.confirmation.as_ref().map(|tried| tried.says.clone())),
+        known("not tried", limiter.confirmation_unavailable.clone()),
+        detail("most used", limiter.utilisations.iter().map(used).collect(), ", "),
+        detail("not looked for", limiter.unchecked.clone(), "; "),
+    ];
+    facts.into_iter().flatten().collect()
+}
+
+fn predicted(limiter: &Limiter) -> Option<String> {
     match (&limiter.prediction, &limiter.next) {
-        (Some(prediction), Some(after)) => {
-            lines.push(("predicted", format!("{}; {}", bought(prediction), next(after))))
-        }
-        (Some(prediction), None) => lines.push(("predicted", bought(prediction))),
+        (Some(prediction), Some(after)) => Some(format!("{}; {}", bought(prediction), next(after))),
+        (Some(prediction), None) => Some(bought(prediction)),
         // No change of it is known, so that there is nothing that it would come after.
         (None, Some(NextLimiter { name, ceiling_per_s })) => {
-            lines.push((
-                "predicted",
-                format!("without this limit at most {}, the limit of {name}", rate(*ceiling_per_s)),
-            ));
+            Some(format!("without this limit at most {}, the limit of {name}", rate(*ceiling_per_s)))
         }
-        (None, None) => {}
+        (None, None) => None,
     }
-    if let Some(tried) = &limiter.confirmation {
-        lines.push(("tried", tried.says.clone()));
-    }
-    if let Some(why) = &limiter.confirmation_unavailable {
-        lines.push(("not tried", why.clone()));
-    }
-    lines
 }
 
 /// Name, confidence and evidence. What names no limit has no confidence.
@@ -51,7 +56,7 @@ fn next(next: &NextLimiter) -> String {
 }
 
 /// A resource in use: its name, its share, and the rate at which all of it is.
-pub(crate) fn used(used: &Utilisation) -> String {
+fn used(used: &Utilisation) -> String {
     let ceiling = used.ceiling_per_s.map_or_else(String::new, |per_s| format!(" (all of it at {})", rate(per_s)));
     format!("{} {}{ceiling}", used.resource, percent(used.share.min(1.0)))
 }
@@ -64,15 +69,16 @@ mod tests {
     fn a_next_limiter_stands_behind_a_change_or_says_what_it_comes_after() {
         let next = NextLimiter { name: "server CPUs".to_owned(), ceiling_per_s: 186.0 };
         let mut limiter = Limiter { next: Some(next), ..Limiter::default() };
-        assert_eq!(lines(&limiter)[1].1, "without this limit at most 186/s, the limit of server CPUs");
+        let predicted = |limiter: &Limiter| facts(Some(limiter)).swap_remove(1).text;
+        assert_eq!(predicted(&limiter), "without this limit at most 186/s, the limit of server CPUs");
         let change = "8 workers instead of 4".to_owned();
         let (low_per_s, high_per_s) = (None, None);
         let mut prediction =
             Prediction { change, setting: None, from: None, to: None, expected_per_s: 180.0, low_per_s, high_per_s };
         limiter.prediction = Some(prediction.clone());
-        assert_eq!(lines(&limiter)[1].1, "8 workers instead of 4: 180/s expected; next limiter: server CPUs at 186/s");
+        assert_eq!(predicted(&limiter), "8 workers instead of 4: 180/s expected; next limiter: server CPUs at 186/s");
         (prediction.low_per_s, prediction.high_per_s) = (Some(144.0), Some(216.0));
         limiter.prediction = Some(prediction);
-        assert!(lines(&limiter)[1].1.starts_with("8 workers instead of 4: 180/s expected (144/s to 216/s); next"));
+        assert!(predicted(&limiter).starts_with("8 workers instead of 4: 180/s expected (144/s to 216/s); next"));
     }
 }

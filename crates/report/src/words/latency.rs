@@ -1,0 +1,119 @@
+//! Latencies of a run in words and rows: each quantile as far as it is known, with the sign of a bound.
+
+use crate::bounds::{response_quantile, service_quantile, sign};
+use model::human::time;
+use model::{KnownFigure, Quantile, Quantiles, RunRecord, Verdict};
+
+/// A latency of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Latency {
+    Response,
+    Service,
+    SendDelay,
+    ConnectionWait,
+}
+
+impl Latency {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Response => "response",
+            Self::Service => "service",
+            Self::SendDelay => "send delay",
+            Self::ConnectionWait => "connection wait",
+        }
+    }
+
+    const fn quantiles(self, record: &RunRecord) -> &Quantiles {
+        match self {
+            Self::Response => &record.latency_ns.response,
+            Self::Service => &record.latency_ns.service,
+            Self::SendDelay => &record.latency_ns.slip_client,
+            Self::ConnectionWait => &record.latency_ns.slip_blocked,
+        }
+    }
+
+    /// A quantile of this latency. The timeout cuts response and service times; delays before the send are known even of
+    /// requests that were never answered.
+    pub(crate) fn cell(self, record: &RunRecord, quantile: Quantile) -> String {
+        let ns = quantile.of(self.quantiles(record));
+        match self {
+            Self::Response => text(response_quantile(&record.verdict, quantile, ns)),
+            Self::Service => text(service_quantile(&record.verdict, quantile, ns)),
+            Self::SendDelay | Self::ConnectionWait => time(ns as f64),
+        }
+    }
+
+    /// The name and every quantile of this latency, in the order of [`Quantile::ALL`].
+    pub(crate) fn row(self, record: &RunRecord) -> Vec<String> {
+        let cells = Quantile::ALL.map(|quantile| self.cell(record, quantile));
+        [self.name().to_owned()].into_iter().chain(cells).collect()
+    }
+}
+
+/// Response and service times, as far as they differ.
+pub(crate) fn response_times(record: &RunRecord) -> Vec<Latency> {
+    let latency = &record.latency_ns;
+    // In a closed loop a request is intended when it is sent, so that both are the same.
+    match record.plan.load.is_closed() && latency.response == latency.service {
+        true => vec![Latency::Service],
+        false => vec![Latency::Response, Latency::Service],
+    }
+}
+
+/// The same, and the delays before the send that occurred in an open loop.
+pub(crate) fn latencies(record: &RunRecord) -> Vec<Latency> {
+    let delays = [Latency::SendDelay, Latency::ConnectionWait].into_iter();
+    let delays = delays.filter(|delay| !record.plan.load.is_closed() && delay.quantiles(record).max > 0);
+    response_times(record).into_iter().chain(delays).collect()
+}
+
+/// A row for each latency; empty when no response time was recorded.
+pub(crate) fn latency_rows(record: &RunRecord) -> Vec<Vec<String>> {
+    match record.latency_ns.response.n {
+        0 => Vec::new(),
+        _ => latencies(record).into_iter().map(|latency| latency.row(record)).collect(),
+    }
+}
+
+/// A quantile of the response time, which is `ns` by its histogram: `-` where it is not known.
+pub(crate) fn quantile_text(verdict: &Verdict, quantile: Quantile, ns: u64) -> String {
+    text(response_quantile(verdict, quantile, ns))
+}
+
+fn text(known: Option<KnownFigure>) -> String {
+    known.map_or_else(|| "-".to_owned(), |known| format!("{}{}", sign(known.bound), time(known.value)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{Finding, FindingState, VerdictState};
+
+    /// A run with a finding of `rule` that has a figure of this name.
+    fn run(rule: &str, figure: &str) -> RunRecord {
+        let mut record: RunRecord = serde_json::from_str(include_str!("../../tests/stored/run")).unwrap();
+        let finding = Finding {
+            rule: rule.to_owned(),
+            state: FindingState::Bound,
+            message: String::new(),
+            remedy: String::new(),
+            evidence: [(figure.to_owned(), 4e6)].into(),
+        };
+        (record.verdict.state, record.verdict.findings) = (VerdictState::Bound, vec![finding]);
+        let quantiles = Quantiles { n: 1_000, p50: 1_000_000, p99: 2_000_000, ..Quantiles::default() };
+        let latency = &mut record.latency_ns;
+        (latency.response, latency.service, latency.slip_client) = (quantiles, quantiles, quantiles);
+        record
+    }
+
+    #[test]
+    fn own_lateness_bounds_the_response_time_from_above_and_no_other() {
+        let late = run("CL-03", &Quantile::P99.at_most_figure());
+        assert_eq!(Latency::Response.cell(&late, Quantile::P99), "<= 2.00 ms");
+        assert_eq!(Latency::Response.cell(&late, Quantile::P50), "1.00 ms");
+        assert_eq!(Latency::Service.cell(&late, Quantile::P99), "2.00 ms");
+        assert_eq!(Latency::SendDelay.cell(&late, Quantile::P99), "2.00 ms");
+        let cut = run("ER-05", &Quantile::P99.at_least_figure());
+        assert_eq!(Latency::Service.cell(&cut, Quantile::P99), ">= 2.00 ms", "the timeout cuts both");
+    }
+}

@@ -1,0 +1,115 @@
+//! A verdict in words: its state, what it means for the numbers, and the rules that were not checked.
+
+use crate::words::compared::compared;
+use crate::words::fact::{About, Fact, Tone};
+use model::{FindingState, Plan, Verdict, VerdictState};
+use std::collections::BTreeMap;
+
+/// The verdict on loads that did `plan`, with what of their responses was compared; of other results without.
+pub(crate) fn fact(verdict: &Verdict, plan: Option<&Plan>) -> Fact {
+    let compared = plan.map_or_else(String::new, |plan| format!("; {}", compared(plan)));
+    fact_that_means(verdict, format!("{}{compared}", meaning(verdict)))
+}
+
+/// The verdict with what it means in other words.
+pub(crate) fn fact_that_means(verdict: &Verdict, meaning: String) -> Fact {
+    let (word, tone) = match verdict.state {
+        VerdictState::Valid => ("VALID", Tone::Good),
+        VerdictState::Bound => ("BOUND", Tone::Unsure),
+        VerdictState::Invalid => ("INVALID", Tone::Bad),
+    };
+    Fact::new(About::Verdict, word, meaning).with_tone(tone)
+}
+
+/// What the state means for the numbers, and the rules behind it.
+pub(crate) fn meaning(verdict: &Verdict) -> String {
+    let decisive = match verdict.state {
+        VerdictState::Valid => FindingState::Warning,
+        VerdictState::Bound => FindingState::Bound,
+        VerdictState::Invalid => FindingState::Invalid,
+    };
+    let rules: Vec<_> =
+        verdict.findings.iter().filter(|f| f.state == decisive).map(|finding| finding.rule.as_str()).collect();
+    let rules = rules.join(", ");
+    match verdict.state {
+        VerdictState::Valid if rules.is_empty() => "all validity checks passed".to_owned(),
+        VerdictState::Valid => format!("the numbers stand, with warnings ({rules})"),
+        VerdictState::Bound => format!("some of the numbers are only bounds ({rules})"),
+        VerdictState::Invalid => format!("do not use these numbers ({rules})"),
+    }
+}
+
+/// The rules that were not checked; those with the same reason together.
+pub(crate) fn unchecked(verdict: &Verdict) -> String {
+    let mut by_reason: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+    for rule in &verdict.unchecked {
+        let why = verdict.unchecked_why.get(rule).map_or("for want of data", String::as_str);
+        let place = *places.entry(why).or_insert_with(|| {
+            by_reason.push((why, Vec::new()));
+            by_reason.len() - 1
+        });
+        by_reason[place].1.push(rule);
+    }
+    let told: Vec<_> = by_reason.iter().map(|(why, rules)| format!("{}, {why}", rules.join(", "))).collect();
+    told.join("; ")
+}
+
+/// Verdict in a table.
+pub(crate) const fn state_word(state: VerdictState) -> &'static str {
+    match state {
+        VerdictState::Valid => "valid",
+        VerdictState::Bound => "bound",
+        VerdictState::Invalid => "invalid",
+    }
+}
+
+/// A state in a word.
+pub(crate) const fn word(state: FindingState) -> &'static str {
+    match state {
+        FindingState::Invalid => "INVALID",
+        FindingState::Bound => "BOUND",
+        FindingState::Warning => "WARNING",
+        FindingState::Note => "NOTE",
+    }
+}
+
+/// A state in a word, and what becomes of the result.
+pub(crate) const fn consequence(state: FindingState) -> (&'static str, &'static str) {
+    let means = match state {
+        FindingState::Invalid => "the result is INVALID: some number must not be used (exit code 4)",
+        FindingState::Bound => "the result is BOUND unless worse: some number is only a lower or an upper bound",
+        FindingState::Warning => "the result stays VALID, with a warning that should be fixed",
+        FindingState::Note => "the result stays VALID: worth knowing",
+    };
+    (word(state), means)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_that_were_not_checked_stand_together_by_their_reason() {
+        let reasons = [("EN-01", "nobody looked"), ("SV-02", "nobody looked"), ("LD-05", "no window")];
+        let verdict = Verdict {
+            state: VerdictState::Valid,
+            findings: Vec::new(),
+            unchecked: ["EN-01", "LD-05", "SV-02", "ST-07"].map(str::to_owned).into(),
+            unchecked_why: reasons.map(|(rule, why)| (rule.to_owned(), why.to_owned())).into(),
+        };
+        assert_eq!(unchecked(&verdict), "EN-01, SV-02, nobody looked; LD-05, no window; ST-07, for want of data");
+    }
+
+    #[test]
+    fn many_rules_that_were_not_checked_for_reasons_of_their_own_take_no_time() {
+        let rules: Vec<String> = (0..200_000).map(|i| format!("r{i}")).collect();
+        let verdict = Verdict {
+            state: VerdictState::Valid,
+            findings: Vec::new(),
+            unchecked_why: rules.iter().map(|rule| (rule.clone(), format!("why {rule}"))).collect(),
+            unchecked: rules,
+        };
+        assert!(unchecked(&verdict).ends_with("; r199999, why r199999"));
+    }
+}

@@ -1,7 +1,7 @@
 //! Agents that are started by other means and connect to the coordinator, and strangers that connect in their place.
 
 use super::SOON;
-use crate::support::{CountingServer, Ended, Program, Started, Target, count, list, plimsoll, wait_for};
+use crate::support::{ClosedPort, CountingServer, Ended, Program, Started, Target, count, list, plimsoll, wait_for};
 use rustix::process::Signal;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -224,12 +224,12 @@ fn an_agent_refuses_what_is_not_its_coordinator() {
     with_token(OTHER_TOKEN, own(), ["agent", "--connect", &other.address]).run().fails(2, &["another token"]);
     agent("nowhere.invalid:7000").fails(2, &["nowhere.invalid:7000", "HOST:PORT"]);
     agent("127.0.0.1").fails(2, &["127.0.0.1", "HOST:PORT"]);
-    // A port at which nobody listens, and one where whoever does says nothing.
+    // A port where whoever listens says nothing, and one at which nobody listens.
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address").to_string();
     agent(&address).fails(2, &[&address, "did not answer within 10 s"]);
-    drop(listener);
-    let ended = agent(&address);
+    let closed = ClosedPort::bind();
+    let ended = agent(&closed.address);
     assert!(ended.exits(2).stderr.contains("nobody answers there: Connection refused"), "{ended:#?}");
     other.started.signal(Signal::INT);
     assert!(other.end().exits(130).stderr.contains("interrupted"));

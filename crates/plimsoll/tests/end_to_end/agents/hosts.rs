@@ -29,7 +29,8 @@ fn two_hosts_give_the_same_as_one_client_at_the_same_load() {
             assert_eq!(responses, count(&both, "latency_ns.response.n"));
             assert_eq!(count(&alone, "requests.planned"), responses, "the same schedule");
             for agent in agents {
-                assert!(count(agent, "start_error_ns") < 1_000_000, "started within a millisecond: {agent:#}");
+                // A start that is not agreed on is a tenth of a second off; a thread that has to wait for a shared CPU some milliseconds.
+                assert!(count(agent, "start_error_ns") < 10_000_000, "started within 10 ms: {agent:#}");
             }
             let goodput = |record| number(record, "goodput_per_s.value");
             close_to(goodput(&both), goodput(&alone), 0.03, "goodput");

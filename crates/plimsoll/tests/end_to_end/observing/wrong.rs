@@ -1,7 +1,7 @@
 //! What is not there, cannot be seen or makes no sense: one line, and the code that is documented.
 
 use super::Burner;
-use crate::support::{Nginx, Program, plimsoll};
+use crate::support::{ClosedPort, Nginx, Program, plimsoll};
 use rustix::process::geteuid;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
@@ -22,13 +22,12 @@ fn what_is_not_there_is_named() {
     fails(&["nginx under no-such-name"], 3, &["no process named \"nginx\" runs under no-such-name"]);
     fails(&["cgroup:/no/such"], 3, &["/no/such", "no control group"]);
     fails(&["unix:/no/such.sock"], 3, &["unix:/no/such.sock", "No such file"]);
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let address = listener.local_addr().expect("it is bound").to_string();
-    drop(listener);
+    let closed = ClosedPort::bind();
+    let address = &closed.address;
     let port = format!(":{}", address.rsplit_once(':').expect("a port").1);
     fails(&[&port], 3, &[&port, "nothing listens on TCP port"]);
-    fails(&[&address], 3, &[&address, "no process in this network namespace listens"]);
-    fails(&[&format!("http://{address}/x")], 3, &[&address, "listens"]);
+    fails(&[address], 3, &[address, "no process in this network namespace listens"]);
+    fails(&[&format!("http://{address}/x")], 3, &[address, "listens"]);
     fails(&["http://192.0.2.1/"], 3, &["http://192.0.2.1/", "not on this machine"]);
 }
 

@@ -2,6 +2,7 @@
 
 mod broken_server;
 mod certificate;
+mod closed_port;
 mod counting_server;
 mod program;
 mod record;
@@ -13,6 +14,7 @@ mod target;
 pub(crate) use self::target::Target;
 pub(crate) use broken_server::{BrokenServer, Peer};
 pub(crate) use certificate::Certificate;
+pub(crate) use closed_port::ClosedPort;
 pub(crate) use counting_server::CountingServer;
 pub(crate) use lab::decide::account::Watched;
 pub(crate) use lab::decide::{Decider, decide, decide_watched, skip};

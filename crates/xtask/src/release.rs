@@ -18,7 +18,7 @@ pub(crate) const FEATURES: [&str; 2] = ["--features", "plimsoll/kubernetes"];
 
 /// Builds the binary of a snapshot in the folder `target`, with the crates of cargo's `home`.
 pub(crate) fn build(copy: &Snapshot, platform: &Platform, home: &Path, target: &Path) -> Result<PathBuf> {
-    let arguments = ["build", "--release", "--locked", "--package", "plimsoll", "--target", platform.triple];
+    let arguments = ["build", "--profile", "dist", "--locked", "--package", "plimsoll", "--target", platform.triple];
     let mut cargo = workspace::cargo(&arguments);
     cargo.args(FEATURES);
     cargo.current_dir(&copy.root).env("CARGO_HOME", home).env("CARGO_TARGET_DIR", target);
@@ -28,7 +28,7 @@ pub(crate) fn build(copy: &Snapshot, platform: &Platform, home: &Path, target: &
     // Stronger than all other places of flags.
     cargo.env("CARGO_ENCODED_RUSTFLAGS", flags(&names(&copy.root, home)?));
     workspace::run(&mut cargo)?;
-    let binary = target.join(platform.triple).join("release").join("plimsoll");
+    let binary = target.join(platform.triple).join("dist").join("plimsoll");
     let headers = printed(Command::new("readelf").args(["--wide", "--program-headers"]).arg(&binary))?;
     ensure!(is_static(&headers), "{} is not static: it names a dynamic loader", binary.display());
     Ok(binary)

@@ -150,6 +150,7 @@ impl EvidenceBuilder {
     #[must_use]
     pub fn new(plan: Plan) -> Self {
         let evidence = Evidence {
+            load_unknown: None,
             probe: None,
             measured_ns: 0,
             iterations: 1,

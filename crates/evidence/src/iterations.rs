@@ -9,6 +9,7 @@ use model::{AgentRecord, Evidence, SentInAll, TlsSession};
 pub(crate) fn add(sum: &mut Evidence, more: &Evidence) {
     let Evidence {
         plan: _,
+        load_unknown: _,
         probe,
         measured_ns,
         iterations,

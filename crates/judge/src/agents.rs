@@ -1,21 +1,20 @@
 //! Rules about the client of a load that comes from agents: each of their machines is looked at as that of a single client is.
 
-use crate::testing::{clean_open_run, clean_run};
-use crate::{Check, Outcome, Rule, rules};
+use crate::{Outcome, Rule};
 use model::{AgentRecord, Evidence, Finding, Observed};
-use std::collections::BTreeSet;
-use std::sync::LazyLock;
 
-/// What a rule says of a load by its check for one: where it lacks the client's machine, by those of the agents, the worst first.
-pub(crate) fn outcome(rule: &Rule, check: fn(&Evidence) -> Outcome, evidence: &Evidence) -> Outcome {
-    let whole = rule.look(evidence, check);
+/// What a rule says of a load by its check for one: where it lacks the client's machine, by those of the agents, the worst
+/// first. None if it looks at whole sweeps only.
+pub(crate) fn outcome(rule: &Rule, evidence: &Evidence) -> Option<Outcome> {
+    let whole = rule.judge_load(evidence)?;
     let seen: Vec<&AgentRecord> = evidence.agents.iter().filter(|agent| agent.machine.is_some()).collect();
-    if seen.is_empty() || !matches!(whole, Outcome::Unchecked(_)) || !NEED_CLIENT.contains(rule.id) {
-        return whole;
+    let is_of_client = rule.needs.iter().any(|need| need.is_of_client());
+    if seen.is_empty() || !matches!(whole, Outcome::Unchecked(_)) || !is_of_client {
+        return Some(whole);
     }
     let (mut worst, mut fired, mut unchecked) = (None::<(&AgentRecord, Finding)>, 0, None);
     for agent in &seen {
-        match rule.look(&seen_by(evidence, agent), check) {
+        match rule.judge_load(&seen_by(evidence, agent))? {
             Outcome::Pass => {}
             Outcome::Unchecked(why) => unchecked = Some(why),
             Outcome::Fired(finding) => {
@@ -26,12 +25,12 @@ pub(crate) fn outcome(rule: &Rule, check: fn(&Evidence) -> Outcome, evidence: &E
             }
         }
     }
-    match (worst, unchecked) {
+    Some(match (worst, unchecked) {
         (Some((agent, finding)), _) => Outcome::Fired(placed(agent, finding, fired)),
         (None, Some(why)) => Outcome::Unchecked(why),
         (None, None) if seen.len() < evidence.agents.len() => whole,
         (None, None) => Outcome::Pass,
-    }
+    })
 }
 
 /// The evidence as it would be if this agent were the only client.
@@ -58,29 +57,12 @@ fn placed(agent: &AgentRecord, mut finding: Finding, fired: usize) -> Finding {
     finding
 }
 
-/// Rules that are unchecked without the machine of the load generator: asked of each rule itself, so that no list of them can be
-/// out of date.
-static NEED_CLIENT: LazyLock<BTreeSet<&'static str>> =
-    LazyLock::new(|| rules().iter().filter(|rule| needs_client(rule)).map(|rule| rule.id).collect());
-
-fn needs_client(rule: &Rule) -> bool {
-    let (Check::Run(check) | Check::Both { run: check, .. }) = rule.check else { return false };
-    [clean_run(), clean_open_run()].into_iter().any(|mut seen| {
-        seen.plan.target.address = model::Address::Tcp(([192, 0, 2, 1], 80).into());
-        let mut blind = seen.clone();
-        seen.client_machine.clone_from(&seen.observed);
-        blind.client_machine = Some(Observed::default());
-        blind.observed.iter_mut().for_each(|observed| observed.generator = None);
-        let is_checked = |evidence| !matches!(check(evidence), Outcome::Unchecked(_));
-        is_checked(&seen) && !is_checked(&blind)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::examples::unlike_agents;
     use crate::judge_run;
+    use crate::testing::clean_run;
+    use crate::testing::unlike_agents;
 
     /// A load of two agents, which see quiet machines of their own.
     fn two_clients() -> Evidence {

@@ -60,7 +60,8 @@ fn beside(finding: Finding, limiter: &Limiter) -> Beside {
 mod tests {
     use super::*;
     use crate::limiter::UNKNOWN;
-    use crate::{BesideLimiter, example, judge_run, judge_sweep, rules, self_test};
+    use crate::testing::{fault, verdict_of};
+    use crate::{BesideLimiter, judge_run, judge_sweep, rules};
     use model::VerdictState;
 
     fn named(name: &str) -> Limiter {
@@ -68,7 +69,7 @@ mod tests {
     }
 
     fn of_fault(rule: &str) -> Verdict {
-        self_test(rule).expect("somebody made it up").fault
+        verdict_of(fault(rule).expect("somebody made it up"))
     }
 
     fn finding<'a>(verdict: &'a Verdict, rule: &str) -> Option<&'a Finding> {
@@ -112,7 +113,8 @@ mod tests {
         let claims =
             ["limits goodput", "limits this load", "limits the goodput", "is the bottleneck", "limits throughput"];
         for rule in rules() {
-            let Some(finding) = example(rule) else { continue };
+            let verdict = of_fault(rule.id);
+            let Some(finding) = finding(&verdict, rule.id) else { continue };
             let said = claims.iter().find(|claim| finding.message.contains(**claim));
             assert_eq!(said, None, "{}: {}", rule.id, finding.message);
         }

@@ -1,13 +1,14 @@
 //! Tests that the rules which [`model::bounding`] names for readers of results are there, and that their findings have the
 //! figures by which they say so.
 
-use crate::{example, rules};
+use crate::rules;
+use crate::testing::{fault, verdict_of};
 use model::{Quantile, bounding};
 
 fn figures(id: &str) -> Vec<String> {
-    let rule = rules().iter().find(|rule| rule.id == id).unwrap_or_else(|| panic!("there is no rule {id}"));
-    let finding = example(rule).unwrap_or_else(|| panic!("{id} has no example"));
-    finding.evidence.into_keys().collect()
+    let verdict = verdict_of(fault(id).unwrap_or_else(|| panic!("no fault was made up for {id}")));
+    let finding = verdict.findings.into_iter().find(|finding| finding.rule == id);
+    finding.unwrap_or_else(|| panic!("{id} is silent")).evidence.into_keys().collect()
 }
 
 fn has_any(id: &str, figure: fn(Quantile) -> String) -> bool {

@@ -5,7 +5,7 @@
 //! is a lower bound, or where nothing held, not known. What the goal asks about (errors, backlog) is not judged a second
 //! time.
 
-use crate::{Check, Outcome, rules, unobserved, verdict};
+use crate::{Check, Outcome, Rule, rules, verdict};
 use model::human::{percent, plural, rate};
 use model::{CapacityReason, DISTURBANCE_RULES, Evidence, Finding, FindingState, Verdict};
 
@@ -48,27 +48,27 @@ pub struct CapacityClaim<'a> {
 pub fn judge_capacity(claim: &CapacityClaim<'_>) -> Verdict {
     verdict(rules().iter().map(|rule| {
         let outcome = match rule.check {
-            Check::Run(check) | Check::Both { run: check, .. } => of_loads(claim, rule.id, check),
+            Check::Run(_) | Check::Both { .. } => of_loads(claim, rule),
             Check::Sweep(_) => of_bracket(claim, rule.id),
         };
-        let loads = [claim.low.map(|low| low.1), claim.high.map(|high| high.1)];
-        (rule.id, unobserved::told(rule, loads.into_iter().flatten(), outcome))
+        (rule.id, outcome)
     }))
 }
 
 /// A rule of a run over both ends.
-fn of_loads(claim: &CapacityClaim<'_>, id: &str, check: fn(&Evidence) -> Outcome) -> Outcome {
-    if JUDGED_BY_GOAL.contains(&id) {
+fn of_loads(claim: &CapacityClaim<'_>, rule: &Rule) -> Outcome {
+    if JUDGED_BY_GOAL.contains(&rule.id) {
         return Outcome::Pass;
     }
+    let no_trial = Outcome::Unchecked("no trial counted");
     // Where nothing held, the load that failed is all there is.
     let Some((at_per_s, evidence)) = claim.low.or(claim.high) else {
-        return claim.uncounted.map_or(Outcome::Unchecked("no trial counted"), check);
+        return claim.uncounted.and_then(|evidence| rule.judge_load(evidence)).unwrap_or(no_trial);
     };
-    match (check(evidence), excuse(claim, check)) {
+    match (rule.judge_load(evidence), excuse(claim, rule)) {
         (_, Some(finding)) => Outcome::Fired(finding),
-        (Outcome::Fired(finding), None) => Outcome::Fired(weighed(finding, at_per_s)),
-        (outcome, None) => outcome,
+        (Some(Outcome::Fired(finding)), None) => Outcome::Fired(weighed(finding, at_per_s)),
+        (outcome, None) => outcome.unwrap_or(no_trial),
     }
 }
 
@@ -86,9 +86,9 @@ fn weighed(finding: Finding, per_s: f64) -> Finding {
 }
 
 /// What a rule says of the load that failed if the server may not be the reason.
-fn excuse(claim: &CapacityClaim<'_>, check: fn(&Evidence) -> Outcome) -> Option<Finding> {
+fn excuse(claim: &CapacityClaim<'_>, rule: &Rule) -> Option<Finding> {
     let (per_s, evidence) = claim.high?;
-    match check(evidence) {
+    match rule.judge_load(evidence)? {
         Outcome::Fired(finding) => not_of_the_server(finding, per_s),
         Outcome::Pass | Outcome::Unchecked(_) => None,
     }
@@ -96,11 +96,7 @@ fn excuse(claim: &CapacityClaim<'_>, check: fn(&Evidence) -> Outcome) -> Option<
 
 /// Rules by which the server may not be the reason why a load failed.
 fn excuses(claim: &CapacityClaim<'_>) -> Vec<String> {
-    let of_run = rules().iter().filter_map(|rule| match rule.check {
-        Check::Run(check) | Check::Both { run: check, .. } => Some(check),
-        Check::Sweep(_) => None,
-    });
-    of_run.filter_map(|check| excuse(claim, check)).map(|finding| finding.rule).collect()
+    rules().iter().filter_map(|rule| excuse(claim, rule)).map(|finding| finding.rule).collect()
 }
 
 /// A finding at the load that failed which says that the server may not be the reason.

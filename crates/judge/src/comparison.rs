@@ -4,7 +4,7 @@
 //! the intervals, and is told as a warning. Windows are short, as there are many of them. All else that makes the number
 //! of one variant invalid or a bound makes the ratio so.
 
-use crate::{Check, Outcome, Rule, rules, state_of, unobserved, verdict};
+use crate::{Check, Outcome, Rule, rules, state_of, verdict};
 use model::human::{percent, plural};
 use model::{CompareLoad, DISTURBANCE_RULES, Evidence, Finding, FindingState, Verdict};
 use stats::RUNS_MIN;
@@ -56,21 +56,23 @@ pub struct ComparisonClaim<'a> {
 #[must_use]
 pub fn judge_comparison(claim: &ComparisonClaim<'_>) -> Verdict {
     let of_rules = rules().iter().map(|rule| {
-        let outcome = match (rule.id, rule.check) {
-            (FEW_UNITS, _) => few_blocks(claim.blocks, "--budget, --blocks"),
-            (OUTLIER, _) => canaries(claim),
-            (_, Check::Run(check) | Check::Both { run: check, .. }) => of_loads(claim, rule, check),
-            (_, Check::Sweep(_)) => Outcome::Pass,
+        let outcome = match rule.id {
+            FEW_UNITS => few_blocks(claim.blocks, "--budget, --blocks"),
+            OUTLIER => canaries(claim),
+            _ => of_loads(claim, rule),
         };
-        (rule.id, unobserved::told(rule, claim.loads.iter().map(|load| load.evidence), outcome))
+        (rule.id, outcome)
     });
     verdict(of_rules.chain([(LIKE_WITH_LIKE, alike(claim))]))
 }
 
 /// The worst that a rule of a run says of any variant at any load.
-fn of_loads(claim: &ComparisonClaim<'_>, rule: &Rule, check: fn(&Evidence) -> Outcome) -> Outcome {
+fn of_loads(claim: &ComparisonClaim<'_>, rule: &Rule) -> Outcome {
+    if matches!(rule.check, Check::Sweep(_)) {
+        return Outcome::Pass;
+    }
     let outcomes: Vec<(&ComparedLoad<'_>, Outcome)> =
-        claim.loads.iter().map(|load| (load, rule.look(load.evidence, check))).collect();
+        claim.loads.iter().filter_map(|load| Some((load, rule.judge_load(load.evidence)?))).collect();
     let unchecked = outcomes.iter().find_map(|(_, outcome)| match outcome {
         Outcome::Unchecked(why) => Some(*why),
         Outcome::Pass | Outcome::Fired(_) => None,

@@ -19,38 +19,37 @@ mod bounding;
 mod capacity;
 pub mod check;
 mod comparison;
-mod examples;
 mod facts;
 mod fail_if;
 pub mod goal;
 pub mod limiter;
+#[cfg(test)]
+mod made_up;
+mod need;
 mod render;
 mod rule;
 mod rules;
-mod self_test;
 #[cfg(test)]
 mod shares;
 mod sweep;
+#[cfg(test)]
 mod testing;
 pub mod text;
 pub mod threshold;
-mod unobserved;
-mod window;
 
 pub use beside_limiter::beside_limiter;
 pub use capacity::{CapacityClaim, judge_capacity};
 pub use comparison::{
     ComparedLoad, ComparisonClaim, judge_comparison, responses_differ, verdict_in_comparison, verdict_in_experiment,
 };
-pub use examples::finding as example;
 pub use facts::curve::{fit_points, fit_repeats};
 pub use facts::disturbed::is_disturbed;
 pub use facts::saturation::saturated;
 pub use fail_if::FailIf;
-pub use render::{RenderClaim, RenderRule, judge_render, render_example, render_rules};
+pub use need::{Applies, Kernel, Need, Whose};
+pub use render::{RenderClaim, RenderRule, judge_render, render_rules};
 pub(crate) use rule::{About, BesideLimiter};
 pub use rule::{Check, Outcome, Rule, states_in};
-pub use self_test::{SelfTest, self_test};
 pub use sweep::{Carriers, judge_sweep};
 
 use model::{Evidence, Finding, FindingState, Verdict, VerdictState};
@@ -60,20 +59,13 @@ use std::collections::BTreeMap;
 /// Judges one measured load by all rules that look at a run.
 #[must_use]
 pub fn judge_run(evidence: &Evidence) -> Verdict {
-    let outcomes = rules().iter().filter_map(|rule| match rule.check {
-        Check::Run(check) | Check::Both { run: check, .. } => {
-            let outcome = agents::outcome(rule, check, evidence);
-            Some((rule.id, unobserved::told(rule, [evidence], outcome)))
-        }
-        Check::Sweep(_) => None,
-    });
-    verdict(outcomes)
+    verdict(rules().iter().filter_map(|rule| Some((rule.id, agents::outcome(rule, evidence)?))))
 }
 
 /// Every rule, in the order of the catalogue; ids are unique.
 #[must_use]
 pub fn rules() -> &'static [Rule] {
-    &rules::CATALOGUE
+    rules::CATALOGUE
 }
 
 /// Collects outcomes into a verdict: findings worst first, equals in the order given.
@@ -124,7 +116,7 @@ mod tests {
         let ids: BTreeSet<_> = rules().iter().map(|rule| rule.id).collect();
         assert_eq!(ids.len(), rules().len());
         for rule in rules() {
-            for text in [rule.title, rule.detects, rule.threshold, rule.data] {
+            for text in [rule.title, rule.detects, rule.threshold, &rule.data()] {
                 assert!(!text.is_empty(), "{}", rule.id);
             }
         }

@@ -3,7 +3,7 @@
 use crate::comparison::{FEW_UNITS, few_blocks};
 use crate::{Outcome, verdict};
 use model::human::{count, plural};
-use model::{CacheState, Finding, FindingState, PageFailure, PageFailureKind, PageLoad, Verdict};
+use model::{FindingState, PageFailureKind, PageLoad, Verdict};
 
 /// What is claimed of a page render.
 #[derive(Clone, Copy, Debug)]
@@ -30,8 +30,6 @@ pub struct RenderRule {
     /// The data it needs.
     pub data: &'static str,
     check: fn(&RenderClaim<'_>) -> Outcome,
-    /// Makes a load without fault one that has this fault and no other.
-    fault: fn(&mut PageLoad),
 }
 
 static RULES: [RenderRule; 7] = [
@@ -43,7 +41,6 @@ static RULES: [RenderRule; 7] = [
         threshold: "any load: invalid",
         data: "loads of the browser",
         check: not_loaded,
-        fault: |load| fail(load, PageFailureKind::Network, "net::ERR_CONNECTION_REFUSED"),
     },
     RenderRule {
         id: "RE-02",
@@ -52,7 +49,6 @@ static RULES: [RenderRule; 7] = [
         threshold: "any load: invalid",
         data: "loads of the browser",
         check: error_page,
-        fault: |load| fail(load, PageFailureKind::Status, "the document has HTTP status 503"),
     },
     RenderRule {
         id: "RE-03",
@@ -61,7 +57,6 @@ static RULES: [RenderRule; 7] = [
         threshold: "redirect on the same host: warning; to another host, or by the page itself: invalid",
         data: "loads of the browser",
         check: redirected,
-        fault: |load| fail(load, PageFailureKind::OtherHost, "the document came from https://login.example/"),
     },
     RenderRule {
         id: "RE-04",
@@ -70,7 +65,6 @@ static RULES: [RenderRule; 7] = [
         threshold: "any load: invalid",
         data: "loads of the browser",
         check: blank,
-        fault: |load| fail(load, PageFailureKind::Blank, "no text and no image was painted"),
     },
     RenderRule {
         id: "RE-05",
@@ -79,7 +73,6 @@ static RULES: [RenderRule; 7] = [
         threshold: "any request: warning",
         data: "loads of the browser",
         check: parts_failed,
-        fault: |load| load.failed_requests = 1,
     },
     RenderRule {
         id: "RE-06",
@@ -88,7 +81,6 @@ static RULES: [RenderRule; 7] = [
         threshold: "any load: note",
         data: "loads of the browser",
         check: unsettled,
-        fault: |load| load.is_settled = false,
     },
     RenderRule {
         id: "RE-07",
@@ -97,7 +89,6 @@ static RULES: [RenderRule; 7] = [
         threshold: "server on this machine: note",
         data: "addresses of the URLs",
         check: colocated,
-        fault: |_| {},
     },
 ];
 
@@ -112,17 +103,6 @@ pub fn render_rules() -> &'static [RenderRule] {
 pub fn judge_render(claim: &RenderClaim<'_>) -> Verdict {
     let own = RULES.iter().map(|rule| (rule.id, (rule.check)(claim)));
     verdict(own.chain([(FEW_UNITS, few_blocks(claim.blocks, "--blocks"))]))
-}
-
-/// What a rule says of a load that has its fault.
-#[must_use]
-pub fn render_example(rule: &RenderRule) -> Option<Finding> {
-    let mut load = clean_load();
-    (rule.fault)(&mut load);
-    match (rule.check)(&RenderClaim { loads: &[load], blocks: 10, is_server_here: true }) {
-        Outcome::Fired(finding) => Some(finding),
-        Outcome::Pass | Outcome::Unchecked(_) => None,
-    }
 }
 
 fn not_loaded(claim: &RenderClaim<'_>) -> Outcome {
@@ -216,36 +196,11 @@ fn share(loads: usize, claim: &RenderClaim<'_>) -> String {
     format!("{} of {}", count(loads as u64), plural(claim.loads.len() as u64, "load"))
 }
 
-fn fail(load: &mut PageLoad, kind: PageFailureKind, message: &str) {
-    load.failure = Some(PageFailure { kind, message: message.to_owned() });
-}
-
-/// A load without fault.
-fn clean_load() -> PageLoad {
-    PageLoad {
-        block: 0,
-        arm: 0,
-        cache: CacheState::Cold,
-        url: Some("https://shop.example/".to_owned()),
-        status: Some(200),
-        redirects: 0,
-        ttfb_ns: Some(50_000_000),
-        fcp_ns: Some(200_000_000),
-        lcp_ns: Some(300_000_000),
-        load_ns: Some(350_000_000),
-        transferred_bytes: 100_000,
-        requests: 12,
-        cached_requests: 0,
-        failed_requests: 0,
-        is_settled: true,
-        failure: None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::states_in;
+    use crate::testing::{clean_page, fail_page, page_fault};
     use model::VerdictState;
 
     fn judged(loads: &[PageLoad]) -> Verdict {
@@ -254,9 +209,9 @@ mod tests {
 
     #[test]
     fn loads_without_fault_are_valid() {
-        let verdict = judged(&[clean_load(), clean_load()]);
+        let verdict = judged(&[clean_page(), clean_page()]);
         assert_eq!((verdict.state, verdict.findings.len()), (VerdictState::Valid, 0), "{verdict:#?}");
-        let few = judge_render(&RenderClaim { loads: &[clean_load()], blocks: 5, is_server_here: false });
+        let few = judge_render(&RenderClaim { loads: &[clean_page()], blocks: 5, is_server_here: false });
         assert_eq!(
             (few.findings[0].rule.as_str(), few.findings[0].remedy.as_str()),
             ("ST-06", "measure at least 6 blocks (--blocks)")
@@ -266,32 +221,30 @@ mod tests {
     #[test]
     fn each_rule_finds_its_fault_and_no_other_does() {
         for rule in render_rules() {
-            let example = render_example(rule).unwrap_or_else(|| panic!("{} does not fire", rule.id));
-            assert!(states_in(rule.threshold).contains(&example.state) && example.rule == rule.id, "{example:#?}");
-            let mut load = clean_load();
-            (rule.fault)(&mut load);
+            let load = page_fault(rule.id).unwrap_or_else(|| panic!("no fault was made up for {}", rule.id));
             let verdict = judge_render(&RenderClaim {
-                loads: &[clean_load(), load],
+                loads: &[clean_page(), load],
                 blocks: 10,
                 is_server_here: rule.id == "RE-07",
             });
             assert_eq!(verdict.findings.iter().map(|finding| finding.rule.as_str()).collect::<Vec<_>>(), [rule.id]);
+            assert!(states_in(rule.threshold).contains(&verdict.findings[0].state), "{verdict:#?}");
         }
     }
 
     #[test]
     fn one_failed_load_is_enough_and_is_told_with_its_page() {
-        let mut load = clean_load();
+        let mut load = clean_page();
         load.arm = 1;
-        fail(&mut load, PageFailureKind::Status, "the document has HTTP status 503");
-        let verdict = judged(&[clean_load(), load]);
+        fail_page(&mut load, PageFailureKind::Status, "the document has HTTP status 503");
+        let verdict = judged(&[clean_page(), load]);
         assert_eq!(verdict.state, VerdictState::Invalid);
         assert_eq!(verdict.findings[0].message, "page 2: the document has HTTP status 503 in 1 of 2 loads");
     }
 
     #[test]
     fn a_redirect_on_the_host_is_a_warning() {
-        let mut load = clean_load();
+        let mut load = clean_page();
         load.redirects = 1;
         let verdict = judged(&[load]);
         assert_eq!((verdict.state, verdict.findings[0].state), (VerdictState::Valid, FindingState::Warning));

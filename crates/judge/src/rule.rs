@@ -1,5 +1,6 @@
 //! Types of a rule and of its outcome.
 
+use crate::need::{Applies, NO_LOADS, Need};
 use model::{Evidence, Finding, FindingState, SweepEvidence};
 use std::collections::BTreeMap;
 
@@ -14,8 +15,12 @@ pub struct Rule {
     pub detects: &'static str,
     /// When it fires, and where the threshold comes from.
     pub threshold: &'static str,
-    /// The data it needs; without them it is not checked.
-    pub data: &'static str,
+    /// The loads that it has something to say of.
+    pub applies: Applies,
+    /// What has to be known before it is checked.
+    pub needs: &'static [Need],
+    /// How much of that there has to be for the check to say something; empty if any will do.
+    pub conditions: &'static str,
     /// The rule itself.
     pub check: Check,
 }
@@ -34,6 +39,54 @@ pub enum Check {
         /// The rule for a sweep.
         sweep: fn(&SweepEvidence) -> Outcome,
     },
+}
+
+impl Rule {
+    /// What it says of one measured load; none if it looks at whole sweeps only.
+    #[must_use]
+    pub fn judge_load(&self, evidence: &Evidence) -> Option<Outcome> {
+        self.judge_load_with(evidence, self.needs)
+    }
+
+    /// The same of a load that is still to come: a machine is sampled for less than a window then.
+    pub(crate) fn judge_planned_load(&self, evidence: &Evidence) -> Option<Outcome> {
+        let needs: Vec<Need> = self.needs.iter().copied().filter(|need| *need != Need::Window).collect();
+        self.judge_load_with(evidence, &needs)
+    }
+
+    fn judge_load_with(&self, evidence: &Evidence, needs: &[Need]) -> Option<Outcome> {
+        let (Check::Run(check) | Check::Both { run: check, .. }) = self.check else { return None };
+        Some(match (self.applies.to(evidence), needs.iter().find_map(|need| need.lacking(evidence))) {
+            (Err(why), _) | (Ok(true), Some(why)) => Outcome::Unchecked(why),
+            (Ok(false), _) => Outcome::Pass,
+            (Ok(true), None) => check(evidence),
+        })
+    }
+
+    /// What it says of a whole sweep; none if it looks at each load by itself.
+    #[must_use]
+    pub fn judge_sweep(&self, sweep: &SweepEvidence) -> Option<Outcome> {
+        let (Check::Sweep(check) | Check::Both { sweep: check, .. }) = self.check else { return None };
+        if sweep.points.is_empty() {
+            return Some(Outcome::Unchecked(NO_LOADS));
+        }
+        let applies = |evidence: &Evidence| self.applies.to(evidence) != Ok(false);
+        if !sweep.points.iter().any(|point| applies(&point.evidence)) {
+            return Some(Outcome::Pass);
+        }
+        let lacking = self.needs.iter().find_map(|need| need.lacking_in_sweep(sweep));
+        Some(lacking.map_or_else(|| check(sweep), Outcome::Unchecked))
+    }
+
+    /// The data that it needs, in words.
+    #[must_use]
+    pub fn data(&self) -> String {
+        let applies = self.applies.text().map(str::to_owned);
+        let needs = self.needs.iter().map(|need| need.text());
+        let conditions = Some(self.conditions).filter(|text| !text.is_empty()).map(str::to_owned);
+        let all: Vec<String> = applies.into_iter().chain(needs).chain(conditions).collect();
+        if all.is_empty() { "nothing more than the load".to_owned() } else { all.join("; ") }
+    }
 }
 
 /// A rule whose finding stands beside the limiter: what bounds the goodput is said by the limiter alone, and the finding says
@@ -67,6 +120,9 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// Of a check that lacks what its rule says to need. The driver asks for that before, so nobody reads it.
+    pub(crate) const UNMET: Self = Self::Unchecked("a need of the rule was not met");
+
     /// A finding of `rule` with its figures.
     #[must_use]
     pub fn fired<'a>(

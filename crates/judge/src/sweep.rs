@@ -7,20 +7,19 @@
 
 use crate::facts::disturbed::is_disturbed;
 use crate::facts::saturation::peak_index;
-use crate::{Check, Outcome, Rule, agents, rules, unobserved, verdict};
-use model::human::{plural, rate};
-use model::{DISTURBANCE_RULES, Evidence, Finding, FindingState, SweepEvidence, Verdict};
+use crate::need::NO_LOADS;
+use crate::text::place;
+use crate::{Outcome, Rule, agents, rules, verdict};
+use model::human::plural;
+use model::{DISTURBANCE_RULES, Finding, FindingState, SweepEvidence, Verdict};
 use std::collections::BTreeSet;
 
 /// Judges a sweep: one finding for each rule, its worst state, and the loads it fired at.
 #[must_use]
 pub fn judge_sweep(sweep: &SweepEvidence) -> Verdict {
     verdict(rules().iter().map(|rule| {
-        let outcome = match rule.check {
-            Check::Run(check) => over_points(sweep, rule, check),
-            Check::Sweep(check) | Check::Both { sweep: check, .. } => rule.look_at_sweep(sweep, check),
-        };
-        (rule.id, unobserved::told(rule, sweep.points.iter().map(|point| &point.evidence), outcome))
+        let of_sweep = rule.judge_sweep(sweep);
+        (rule.id, of_sweep.unwrap_or_else(|| over_points(sweep, rule)))
     }))
 }
 
@@ -55,18 +54,16 @@ impl Carriers {
 }
 
 /// One rule over all points: unchecked when it fired nowhere and lacked data anywhere.
-fn over_points(sweep: &SweepEvidence, rule: &Rule, check: fn(&Evidence) -> Outcome) -> Outcome {
-    let Some(peak) = peak_index(&sweep.points) else {
-        return Outcome::Unchecked("the sweep has no points");
-    };
+fn over_points(sweep: &SweepEvidence, rule: &Rule) -> Outcome {
+    let Some(peak) = peak_index(&sweep.points) else { return Outcome::Unchecked(NO_LOADS) };
     let carriers: BTreeSet<usize> = Carriers::of(sweep).map_or_else(BTreeSet::new, |carriers| carriers.all());
     let mut fired = Vec::new();
     let mut unchecked = None;
     for (i, point) in sweep.points.iter().enumerate() {
-        match agents::outcome(rule, check, &point.evidence) {
-            Outcome::Pass => {}
-            Outcome::Unchecked(reason) => unchecked = Some(reason),
-            Outcome::Fired(finding) => {
+        match agents::outcome(rule, &point.evidence) {
+            None | Some(Outcome::Pass) => {}
+            Some(Outcome::Unchecked(reason)) => unchecked = Some(reason),
+            Some(Outcome::Fired(finding)) => {
                 let state = weigh(&finding, i, peak, &carriers);
                 fired.push((i, Finding { state, ..finding }));
             }
@@ -118,12 +115,6 @@ fn merge(sweep: &SweepEvidence, fired: Vec<(usize, Finding)>, peak: usize) -> Fi
     finding.evidence.insert("points_fired".to_owned(), positions.len() as f64);
     finding.evidence.insert("points".to_owned(), sweep.points.len() as f64);
     finding
-}
-
-/// A load in a sentence.
-pub(crate) fn place(sweep: &SweepEvidence, i: usize) -> String {
-    let load = sweep.points[i].load;
-    if sweep.over_rate { rate(load) } else { plural(load.round() as u64, "connection") }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Advice and enumerations inside sentences.
 
-use model::ENDED_CHILDREN;
+use model::human::{plural, rate};
+use model::{ENDED_CHILDREN, SweepEvidence};
 
 /// `value` rounded up to two leading digits, for advice: 12,345 becomes 13,000.
 #[must_use]
@@ -35,6 +36,12 @@ pub fn program(name: &str) -> &str {
 fn typed(name: &str) -> String {
     let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "-_./:".contains(c));
     if is_plain { name.to_owned() } else { format!("'{}'", name.replace('\'', r"'\''")) }
+}
+
+/// A load in a sentence.
+pub(crate) fn place(sweep: &SweepEvidence, i: usize) -> String {
+    let load = sweep.points[i].load;
+    if sweep.over_rate { rate(load) } else { plural(load.round() as u64, "connection") }
 }
 
 #[cfg(test)]

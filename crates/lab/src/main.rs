@@ -36,6 +36,7 @@ programs! {
     Kubernetes: kubernetes,
     FirstVerdict: first_verdict,
     Injections: injections,
+    RuleExamples: injections::examples,
     CleanRuns: injections::clean_runs,
     Manners: manners,
     Outputs: outputs,

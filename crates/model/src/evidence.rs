@@ -14,8 +14,10 @@ pub const SERVICE_BINS: usize = 1000;
 /// Everything known about one measured load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evidence {
-    /// What was to be done.
+    /// What was to be done. Of a load that another program makes, its target alone.
     pub plan: Plan,
+    /// Why plimsoll knows neither plan nor requests of the load; none of a load that it makes itself.
+    pub load_unknown: Option<&'static str>,
     /// What the target answered beforehand.
     pub probe: Option<Probe>,
     /// Length of the measured windows, all iterations together; ns.

@@ -4,8 +4,9 @@ use anyhow::{Context, Result, bail};
 
 use xtask::workspace;
 
-/// Writes `docs/rules.md`; a test of `plimsoll` fails when it is out of date.
+/// Writes the examples of the catalogue and `docs/rules.md`; tests of `lab` and `plimsoll` fail when they are out of date.
 pub(crate) fn run() -> Result<()> {
+    workspace::run(&mut workspace::cargo(&["run", "--quiet", "--package", "lab", "--", "rule-examples"]))?;
     let arguments = ["run", "--quiet", "--package", "plimsoll", "--", "rules", "--markdown"];
     let output =
         workspace::cargo(&arguments).stderr(std::process::Stdio::inherit()).output().context("starting cargo")?;

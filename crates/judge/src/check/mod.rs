@@ -15,7 +15,7 @@ mod tests;
 pub use pages::page;
 pub use target::target;
 
-use crate::{Check, Outcome, rules};
+use crate::{Outcome, Rule, rules};
 use evidence::EvidenceBuilder;
 use model::{Address, CheckRow, CheckState, Event, Evidence, Fingerprint, Phase, Plan, Sample};
 use std::cmp::Reverse;
@@ -109,11 +109,11 @@ fn here() -> Address {
 
 /// What rule `id` says of `evidence`.
 fn ask(id: &str, evidence: &Evidence) -> Outcome {
-    let rule = rules().iter().find(|rule| rule.id == id).unwrap_or_else(|| panic!("{id} is no rule"));
-    match rule.check {
-        Check::Run(check) | Check::Both { run: check, .. } => check(evidence),
-        Check::Sweep(_) => panic!("{id} is no rule of a run"),
-    }
+    rule(id).judge_planned_load(evidence).unwrap_or_else(|| panic!("{id} is no rule of a load"))
+}
+
+fn rule(id: &str) -> &'static Rule {
+    rules().iter().find(|rule| rule.id == id).unwrap_or_else(|| panic!("{id} is no rule"))
 }
 
 /// What rule `id` advises when it fires on `evidence`, which is made so that it does.

@@ -1,7 +1,7 @@
 //! Use of the path between the machines of the load and that of the server, whose bandwidth was probed before the load.
 
-use super::kernel::{counter, is_one_machine, is_server_seen};
-use super::seconds;
+use super::kernel::{counter, interface_bytes, is_one_machine, is_server_seen};
+use super::{client_machine, seconds};
 use model::{Bandwidth, Evidence, Throughput};
 
 /// A path in use to this share is full: a probe of a second is right to some percent.
@@ -62,6 +62,21 @@ pub(crate) fn at_server_cpu(evidence: &Evidence) -> String {
     let machine =
         evidence.observed.as_ref().filter(|_| is_server_seen(evidence)).and_then(|seen| seen.machine.as_ref());
     machine.map_or_else(String::new, |machine| format!(" at {} server CPU", model::human::percent(machine.busy_mean)))
+}
+
+/// Each interface of known speed: name, share of it that the busier direction used, bits per second.
+pub(crate) fn links(evidence: &Evidence) -> Vec<(String, f64, f64)> {
+    let (Some(seen), Some(fingerprint)) = (client_machine(evidence), &evidence.fingerprint) else { return Vec::new() };
+    let speeds = fingerprint.facts.iter().filter_map(|(section, facts)| {
+        let mbit_per_s: f64 = facts.get("speed_mbit_per_s")?.trim().parse().ok()?;
+        (section.starts_with("nic/") && mbit_per_s > 0.0).then_some((section, mbit_per_s * 1e6))
+    });
+    let link = |(part, bit_per_s): (&String, f64)| {
+        let bytes = interface_bytes(seen.counters.get(part)?)?;
+        let share = bytes as f64 * 8.0 / seconds(evidence).max(f64::MIN_POSITIVE) / bit_per_s;
+        Some((part.trim_start_matches("nic/").to_owned(), share, bit_per_s))
+    };
+    speeds.filter_map(link).collect()
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ pub(crate) mod bandwidth;
 pub(crate) mod closes;
 pub(crate) mod counted;
 pub(crate) mod curve;
+pub(crate) mod database;
 pub(crate) mod descriptors;
 pub(crate) mod disturbed;
 pub(crate) mod kernel;

@@ -148,6 +148,17 @@ pub(super) struct LimiterInput<'a> {
 }
 
 impl<'a> LimiterInput<'a> {
+    /// CPUs that the quota of the server's control group amounts to.
+    pub(super) fn quota_cpus(&self) -> Option<f64> {
+        let gauge = self.observed()?.gauges.get(OF_SERVER)?.get("cpu_quota_ns_per_s")?;
+        (gauge.mean > 0.0).then(|| gauge.mean / NS_PER_S as f64)
+    }
+
+    /// Share of the quota that the server uses; a group may have more in it, which is not known.
+    pub(super) fn quota_used(&self) -> Option<f64> {
+        Some(self.observed()?.server.as_ref()?.cpu_cores / self.quota_cpus()?)
+    }
+
     pub(super) fn new(evidence: &'a Evidence, context: &'a LimiterContext, shape: Shape) -> Self {
         let input = Self { evidence, context, shape, per_s: 0.0, clean_per_s: 0.0, full: OCCUPIED };
         let clean_per_s = evidence::goodput(evidence).value;
@@ -354,6 +365,8 @@ pub(super) const SHARED_CPUS: &str = "CPUs of the server and its companions";
 /// See [`CPUS`]; the name of the disk follows.
 pub(super) const DISK: &str = "disk ";
 /// See [`CPUS`].
+/// Control group of the server, among the parts of the kernel.
+pub(super) const OF_SERVER: &str = "cgroup/server";
 pub(super) const QUOTA: &str = "CPU quota";
 
 /// The name of a thread without the number at its end.

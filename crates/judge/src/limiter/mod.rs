@@ -11,22 +11,26 @@ mod detectors;
 mod hints;
 mod input;
 pub mod laws;
+mod links;
 mod pools;
 mod possible;
+mod signal;
 mod utilisation;
 
-pub use detectors::network::speeds;
+pub use links::speeds;
 
 use crate::facts::OCCUPIED;
 use crate::facts::disturbed::is_disturbed;
 use crate::facts::saturation::peak_index;
-use crate::{judge_run, window};
-use detectors::{DETECTORS, Detection, Signal};
+use crate::judge_run;
+use crate::need;
+use detectors::{DETECTORS, is_inferred_from_curve};
 use input::{CPUS, LimiterInput, Shape};
 use model::{
     Confidence, Evidence, FindingState, Limiter, LimiterContext, NextLimiter, Prediction, SweepEvidence, Utilisation,
     Verdict,
 };
+use signal::{Detection, Signal};
 use utilisation::{utilisations, utilisations_after};
 
 /// Name without a limit: a fault of client or responses.
@@ -85,8 +89,8 @@ pub fn names_a_limit(limiter: &Limiter) -> bool {
 }
 
 fn limiter(input: &LimiterInput<'_>, verdict: &Verdict) -> Limiter {
-    if input.evidence.measured_ns < window::LEAST_NS {
-        return none(UNKNOWN, format!("it is not looked for: {}", window::TOO_SHORT));
+    if input.evidence.measured_ns < need::LEAST_NS {
+        return none(UNKNOWN, format!("it is not looked for: {}", need::TOO_SHORT));
     }
     let mut utilisations = utilisations(input);
     let (found, unchecked) = detect(input);
@@ -128,7 +132,7 @@ fn chosen(input: &LimiterInput<'_>, found: Vec<Signal>) -> Option<Limiter> {
     let lenient = input.with_nearly_full();
     let nearly_full = || if input.shape.flat == Some(true) { detect(&lenient).0 } else { Vec::new() };
     let first = found.first();
-    if first.is_none_or(|first| first.is_inferred_from_curve()) {
+    if first.is_none_or(|first| is_inferred_from_curve(first)) {
         let most_per_s = first.and_then(|first| first.ceiling_per_s).map_or(f64::INFINITY, |fit| fit * (1.0 + FIT_MIN));
         let nearly_full = nearly_full();
         let explains = |signal: &&Signal| {
@@ -142,7 +146,7 @@ fn chosen(input: &LimiterInput<'_>, found: Vec<Signal>) -> Option<Limiter> {
     for signal in &found {
         let limiter = named(input, signal);
         // What tells of itself (connections dropped, or never served) is there whatever it costs.
-        let is_of_shares = signal.share.is_some() || signal.is_inferred_from_curve();
+        let is_of_shares = signal.share.is_some() || is_inferred_from_curve(signal);
         let Some(next) = in_the_way(input, &limiter).filter(|_| is_of_shares) else { return Some(limiter) };
         let all = nearly_full();
         let is_next = |other: &&Signal| is_same(&other.resource, next) && other.name != signal.name;
@@ -150,7 +154,7 @@ fn chosen(input: &LimiterInput<'_>, found: Vec<Signal>) -> Option<Limiter> {
             return Some(named(&lenient, other));
         }
         // What the curve alone suggests, and the next ceiling contradicts, is nothing.
-        if !signal.is_inferred_from_curve() {
+        if !is_inferred_from_curve(signal) {
             first = first.or(Some(limiter));
         }
     }

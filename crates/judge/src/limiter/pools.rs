@@ -1,8 +1,8 @@
 //! Worker pools, from process states, status pages, and threads that never rest.
 
-use super::detectors::{Relief, Wait};
 use super::input::{LimiterInput, kind};
 use super::laws;
+use super::signal::{Relief, Wait};
 use model::{PoolObserved, Setting, StatusRecord};
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! Limits that are possible where the evidence names none, and the change that would tell.
 
-use super::detectors::Signal;
 use super::input::LimiterInput;
+use super::signal::Signal;
 use super::{UNKNOWN, detect, is_same, named, none};
 use crate::text::list;
 use model::human::percent;

@@ -1,9 +1,10 @@
 //! Utilisation of all resources of the server.
 
-use super::detectors::{Relief, network, quota};
 use super::input::{CPUS, DISK, LimiterInput, QUOTA, SHARED_CPUS};
 use super::laws;
+use super::links::links;
 use super::pools::pools;
+use super::signal::Relief;
 use crate::facts::bandwidth::{NO_BOUND, path};
 use model::Utilisation;
 
@@ -38,7 +39,7 @@ pub(super) fn utilisations_after(input: &LimiterInput<'_>, relief: &Relief) -> V
         let has_ceiling = !pool.is_per_connection() && pool.are_alike(input);
         put(pool.resource(), occupancy, Some(input.clean_per_s).filter(|_| has_ceiling));
     }
-    for (name, share) in network::links(input) {
+    for (name, share) in links(input) {
         put(format!("link {name}"), share, whole_per_s);
     }
     if let Some(path) = path(input.evidence).filter(|path| path.share < NO_BOUND) {
@@ -49,7 +50,7 @@ pub(super) fn utilisations_after(input: &LimiterInput<'_>, relief: &Relief) -> V
         // Who keeps a disk busy is not known: more responses may need none of it.
         put(format!("{DISK}{name}"), busy_ns / input.evidence.measured_ns.max(1) as f64, None);
     }
-    if let Some(share) = quota::used(input) {
+    if let Some(share) = input.quota_used() {
         put(QUOTA.to_owned(), share, whole_per_s);
     }
     all.sort_by(|a, b| b.share.total_cmp(&a.share));

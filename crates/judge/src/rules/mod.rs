@@ -12,12 +12,12 @@ mod load;
 mod network;
 mod physics;
 mod profile;
-pub(crate) mod server;
+mod server;
 
 use crate::{BesideLimiter, Rule};
 
 /// Every rule, in the order in which findings of the same weight are told.
-pub(crate) static CATALOGUE: [Rule; 88] = [
+pub(crate) static CATALOGUE: &[Rule] = &[
     client::busy::RULE,
     client::slip::RULE,
     client::send_rate::RULE,
@@ -109,7 +109,7 @@ pub(crate) static CATALOGUE: [Rule; 88] = [
 ];
 
 /// The rules about what may bound the goodput, which stand beside the limiter.
-pub(crate) const BESIDE_LIMITER: [BesideLimiter; 6] = [
+pub(crate) const BESIDE_LIMITER: &[BesideLimiter] = &[
     curve::no_limiter::BESIDE,
     network::one_queue::BESIDE,
     server::pool_full::BESIDE,

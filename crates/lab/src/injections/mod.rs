@@ -1,6 +1,7 @@
 //! `cargo xtask injections`: every rule of the judge is put to its fault, and to the same without it.
 
 pub mod clean_runs;
+pub mod examples;
 mod made_up;
 mod page;
 mod quiet;
@@ -112,11 +113,8 @@ pub fn run(Options { repeat: faults, clean, only, made_up: made_up_only, write_d
     }
     complete()?;
     let is_wanted = |rule: &str| is_wanted(&only, rule);
-    let made_up: Vec<Row> = made_up::ALL
-        .iter()
-        .filter(|(rule, _)| is_wanted(rule))
-        .map(|(rule, fault)| made_up::row(rule, fault))
-        .collect();
+    let made_up: Vec<Row> =
+        made_up::all().filter(|(rule, _)| is_wanted(rule)).map(|(rule, fault)| made_up::row(rule, fault)).collect();
     if made_up.is_empty() {
         bail!("--only: there is no rule `{}`; `plimsoll rules` lists them", only.join(","));
     }
@@ -140,9 +138,9 @@ pub fn run(Options { repeat: faults, clean, only, made_up: made_up_only, write_d
 /// Fails unless each rule of the judge has a fault, and each fault a rule.
 fn complete() -> Result<()> {
     let rules: BTreeSet<&str> = judge::rules().iter().map(|rule| rule.id).collect();
-    let faults: BTreeSet<&str> = made_up::ALL.iter().map(|(rule, _)| *rule).collect();
+    let faults: BTreeSet<&str> = made_up::all().map(|(rule, _)| *rule).collect();
     if let Some(rule) = rules.difference(&faults).next() {
-        bail!("{rule} has no injection: make one up in judge/src/examples and name it in injections/made_up.rs");
+        bail!("{rule} has no injection: make one up in faults/src/examples");
     }
     match faults
         .iter()
@@ -260,7 +258,7 @@ mod tests {
 
     #[test]
     fn every_made_up_fault_is_found_and_its_absence_too() {
-        for (rule, fault) in made_up::ALL {
+        for (rule, fault) in made_up::all() {
             let row = made_up::row(rule, fault);
             assert!(row.is_well(), "{rule}: fired {}, silent {}, {:?}", row.fired, row.silent, row.remark);
         }

@@ -156,12 +156,6 @@ fn golden_10_faults_of_network_and_server_trip_their_rules_and_no_others() {
 /// never held against each other.
 #[test]
 fn golden_10_what_cannot_be_made_in_a_test_is_judged_on_evidence_or_named_unchecked() {
-    let judge::SelfTest { fault, clean } = judge::self_test("ST-01").expect("it has a fault");
-    let grave = |verdict: &model::Verdict| -> Vec<String> {
-        let findings = verdict.findings.iter().filter(|finding| finding.state > model::FindingState::Note);
-        findings.map(|finding| finding.rule.clone()).collect()
-    };
-    assert_eq!((grave(&fault), grave(&clean)), (vec!["ST-01".to_owned()], Vec::new()));
     let said = plimsoll(["rules", "CP-04"]).run().exits(0).stdout.clone();
     assert!(said.contains("not yet: compare and experiment shuffle it"), "{said}");
 }

@@ -367,6 +367,7 @@ fn evidence(good: u64) -> Evidence {
     let latency = summary(1_920_000);
     Evidence {
         plan: plan(),
+        load_unknown: None,
         probe: Some(stable_probe()),
         measured_ns: SECONDS * NS_PER_S,
         disturbance: None,

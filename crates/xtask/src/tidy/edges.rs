@@ -6,7 +6,7 @@ use super::Violation;
 
 /// (crate, own crates it may depend on). `plimsoll` joins everything; `lab` knows the rules, which it puts to the proof, and
 /// the statistics of its own measurements, and no other product code.
-const ALLOWED: [(&str, &[&str]); 20] = [
+const ALLOWED: [(&str, &[&str]); 21] = [
     ("model", &[]),
     ("stats", &["model"]),
     ("evidence", &["model", "stats"]),
@@ -16,7 +16,9 @@ const ALLOWED: [(&str, &[&str]); 20] = [
     ("engine", &["clock", "model", "net", "stats", "wire"]),
     ("agent", &["model"]),
     ("target", &["clock", "model", "net", "wire"]),
-    ("judge", &["evidence", "model", "stats"]),
+    ("faults", &["model"]),
+    // The faults are of its tests.
+    ("judge", &["evidence", "faults", "model", "stats"]),
     ("audit", &["judge", "model", "stats"]),
     ("input", &["model"]),
     ("observe", &["clock", "model", "lab"]),
@@ -31,7 +33,7 @@ const ALLOWED: [(&str, &[&str]); 20] = [
             "observe", "report", "stack", "browser", "lab",
         ],
     ),
-    ("lab", &["model", "stats", "judge", "audit", "report", "wire", "xtask"]),
+    ("lab", &["model", "stats", "faults", "judge", "audit", "report", "wire", "xtask"]),
     ("xtask", &["packages"]),
 ];
 

@@ -3,11 +3,11 @@
 use super::{Change, Detection, Signal, figures};
 use crate::facts::OCCUPIED;
 use crate::facts::closes::Closes;
+use crate::facts::database;
 use crate::facts::descriptors;
 use crate::limiter::input::LimiterInput;
 use crate::limiter::laws;
 use crate::limiter::pools::pools;
-use crate::rules::server::database;
 use model::human::{count, percent};
 
 /// A process with this share of its descriptors, or a machine of its tracked connections, has none to spare (NE-09).

@@ -2,13 +2,11 @@
 
 use super::{Detection, Signal, figures};
 use crate::facts::bandwidth::{self, NO_BOUND, PathUse, at_server_cpu, path};
-use crate::facts::kernel::{
-    FOREIGN, RETRANSMITTED_MIN, carrier, carries_load, has_foreign_traffic, interface_bytes, is_tcp, retransmitted,
-};
+use crate::facts::kernel::{FOREIGN, RETRANSMITTED_MIN, carrier, has_foreign_traffic, is_tcp, retransmitted};
 use crate::limiter::input::LimiterInput;
 use crate::limiter::laws;
+use crate::limiter::links::links;
 use model::human::{bit_rate, count, percent};
-use std::collections::BTreeMap;
 
 const NAME: &str = "network-limited";
 /// A link in use to this share is full.
@@ -153,24 +151,4 @@ fn lost(input: &LimiterInput<'_>) -> Option<Loss> {
         dropped: of("received_dropped") + of("sent_dropped"),
         interface: carrier.map(|(name, _)| name.to_owned()),
     })
-}
-
-/// The fuller direction of every link whose speed is known, as a share of it; of those that carried the load.
-pub(in crate::limiter) fn links(input: &LimiterInput<'_>) -> Vec<(String, f64)> {
-    let of = |(name, counters): (&str, &BTreeMap<String, u64>)| {
-        let bit_per_s = *input.context.links_bit_per_s.get(name)?;
-        Some((name.to_owned(), interface_bytes(counters)? as f64 * 8.0 / input.seconds() / bit_per_s))
-    };
-    input.parts("nic").filter(|(_, counters)| carries_load(input.evidence, counters)).filter_map(of).collect()
-}
-
-/// The speeds of the links out of a fingerprint, in bits per second; those of virtual ones are unknown.
-#[must_use]
-pub fn speeds(fingerprint: &model::Fingerprint) -> BTreeMap<String, f64> {
-    let speed = |(section, facts): (&String, &BTreeMap<String, String>)| {
-        let name = section.strip_prefix("nic/")?;
-        let mbit_per_s: f64 = facts.get("speed_mbit_per_s")?.parse().ok()?;
-        (mbit_per_s > 0.0).then(|| (name.to_owned(), mbit_per_s * 1e6))
-    };
-    fingerprint.facts.iter().filter_map(speed).collect()
 }

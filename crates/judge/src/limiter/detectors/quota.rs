@@ -2,14 +2,12 @@
 
 use super::{Change, Detection, Relief, Signal, figures};
 use crate::facts::kernel::throttled_share;
-use crate::limiter::input::{LimiterInput, QUOTA};
+use crate::limiter::input::{LimiterInput, OF_SERVER, QUOTA};
 use crate::limiter::laws;
-use model::NS_PER_S;
 use model::human::percent;
 
 /// Throttled for more than this share of the time.
 const THROTTLED: f64 = 0.05;
-const PART: &str = "cgroup/server";
 /// Gauge that only the first version of control groups has.
 const CFS_QUOTA: &str = "cfs_quota_us";
 
@@ -20,15 +18,15 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
     if throttled <= THROTTLED {
         return Detection::Clear;
     }
-    let cores = quota(input).unwrap_or_default();
+    let cores = input.quota_cpus().unwrap_or_default();
     let setting = setting(input);
     Detection::hit(Signal {
         name: "cpu-quota-limited",
         resource: QUOTA.to_owned(),
         says: format!("a quota of {cores:.2} CPUs ({setting}) {}", how_often(input, throttled)),
-        share: used(input),
+        share: input.quota_used(),
         queue: true,
-        ceiling_per_s: laws::ceiling_per_s(input.per_s, used(input).unwrap_or(1.0)),
+        ceiling_per_s: laws::ceiling_per_s(input.per_s, input.quota_used().unwrap_or(1.0)),
         evidence: figures([("throttled_share", throttled), ("quota_cpus", cores)]),
         change: (cores > 0.0).then(|| Change {
             words: format!("a quota of {:.2} CPUs instead of {cores:.2}", 2.0 * cores),
@@ -44,7 +42,7 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
 
 /// How much of the time the server is stopped is told by neither version alike: the kernel adds the stops of all CPUs up.
 fn how_often(input: &LimiterInput<'_>, throttled: f64) -> String {
-    let of = |name: &str| input.counter(PART, name).filter(|n| *n > 0.0);
+    let of = |name: &str| input.counter(OF_SERVER, name).filter(|n| *n > 0.0);
     match of("throttled_periods").zip(of("periods")) {
         Some((stopped, all)) => format!("stops the server in {} of its periods", percent((stopped / all).min(1.0))),
         None => format!("throttles the server {} of the time", percent(throttled)),
@@ -53,20 +51,9 @@ fn how_often(input: &LimiterInput<'_>, throttled: f64) -> String {
 
 /// The file that has the quota, by the version of control groups.
 fn setting(input: &LimiterInput<'_>) -> &'static str {
-    let gauges = input.observed().and_then(|observed| observed.gauges.get(PART));
+    let gauges = input.observed().and_then(|observed| observed.gauges.get(OF_SERVER));
     match gauges.is_some_and(|gauges| gauges.contains_key(CFS_QUOTA)) {
         true => "cpu.cfs_quota_us",
         false => "cpu.max",
     }
-}
-
-/// CPUs that the quota amounts to.
-fn quota(input: &LimiterInput<'_>) -> Option<f64> {
-    let gauge = input.observed()?.gauges.get(PART)?.get("cpu_quota_ns_per_s")?;
-    (gauge.mean > 0.0).then(|| gauge.mean / NS_PER_S as f64)
-}
-
-/// Share of the quota that the server uses; a group may have more in it, which is not known.
-pub(in crate::limiter) fn used(input: &LimiterInput<'_>) -> Option<f64> {
-    Some(input.observed()?.server.as_ref()?.cpu_cores / quota(input)?)
 }

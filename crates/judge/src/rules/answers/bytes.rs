@@ -2,7 +2,7 @@
 
 use crate::facts::kernel::is_one_machine;
 use crate::facts::{client_machine, slots};
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::human::bytes;
 use model::{Body, Evidence, FindingState, NS_PER_S};
 use stats::{mean, trend};
@@ -34,8 +34,9 @@ pub(crate) const RULE: Rule = Rule {
                 received < 0.9 of the client's count: invalid; mean size of a second that changes by > 0.5 % and 4 bytes from \
                 first to last second, t > 5, third by third: warning (plimsoll defaults; comparing bytes with N x M: \
                 TechEmpower #7402)",
-    data: "bytes received, size of the probe's response; one request with responses of stable size; >= 5 seconds for a \
-           change",
+    applies: Applies::Always,
+    needs: &[Need::Requests, Need::Plan, Need::WhereKnown(&[Need::Probe])],
+    conditions: "one request with responses of stable size, of which the probe knows the size, or >= 5 seconds for a change",
     check: Check::Run(check),
 };
 
@@ -135,17 +136,17 @@ fn unseen_by_interfaces(evidence: &Evidence) -> Option<Outcome> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Mutate, clean_run, far_away, finding, set_counter};
+    use crate::testing::{Mutate, clean_run, far_away, finding, judged, set_counter};
 
     #[test]
     fn a_body_that_shrinks_or_grows_under_load_invalidates() {
         let mut evidence = clean_run();
         evidence.flow.bytes_received = 200 * 1_000_000;
-        let found = finding(check(&evidence));
+        let found = finding(judged(&RULE, &evidence));
         assert_eq!(found.state, FindingState::Invalid);
         assert!(found.message.starts_with("200 B per response on average, 1,200 B in the probe"), "{found:?}");
         evidence.flow.bytes_received = 1_600 * 1_000_000;
-        assert!(finding(check(&evidence)).message.ends_with("something larger"));
+        assert!(finding(judged(&RULE, &evidence)).message.ends_with("something larger"));
     }
 
     /// Responses of these sizes, second by second.
@@ -160,13 +161,13 @@ mod tests {
     /// A byte more for each 1,000 requests, and within the size that was declared.
     #[test]
     fn a_body_that_grows_in_the_window_is_told() {
-        let found = finding(check(&sized(|i| 1_200 + 33 * i / 8)));
+        let found = finding(judged(&RULE, &sized(|i| 1_200 + 33 * i / 8)));
         assert_eq!(found.state, FindingState::Warning);
         assert!(found.message.starts_with("responses grew in the window, from 1,200 B to 1,319 B each"), "{found:?}");
-        assert!(finding(check(&sized(|i| 1_400 - 4 * i))).message.starts_with("responses shrank"));
+        assert!(finding(judged(&RULE, &sized(|i| 1_400 - 4 * i))).message.starts_with("responses shrank"));
         let mut unprobed = sized(|i| 1_200 + 4 * i);
         unprobed.probe = None;
-        assert!(finding(check(&unprobed)).message.starts_with("responses grew"));
+        assert!(finding(judged(&RULE, &unprobed)).message.starts_with("responses grew"));
     }
 
     #[test]
@@ -174,11 +175,11 @@ mod tests {
         let all: [fn(u64) -> u64; 4] =
             [|_| 1_200, |i| 1_150 + 100 * (i % 2), |i| 1_200 + i / 10, |i| 1_200 + 40 * u64::from(i == 20)];
         for size in all {
-            assert_eq!(check(&sized(size)), Outcome::Pass);
+            assert_eq!(judged(&RULE, &sized(size)), Outcome::Pass);
         }
         let mut short = sized(|i| 1_200 + 4 * i);
         short.seconds.truncate(4);
-        assert_eq!(check(&short), Outcome::Pass);
+        assert_eq!(judged(&RULE, &short), Outcome::Pass);
     }
 
     #[test]
@@ -186,7 +187,7 @@ mod tests {
         let mut evidence = clean_run();
         for mean in [1_130, 1_200, 1_400] {
             evidence.flow.bytes_received = mean * 1_000_000;
-            assert_eq!(check(&evidence), Outcome::Pass, "{mean}");
+            assert_eq!(judged(&RULE, &evidence), Outcome::Pass, "{mean}");
         }
     }
 
@@ -195,7 +196,7 @@ mod tests {
         let mut evidence = clean_run();
         far_away(&mut evidence);
         set_counter(&mut evidence, "nic/eth0", "received_bytes", 12_000);
-        assert!(finding(check(&evidence)).message.contains("only 12.0 kB came through"));
+        assert!(finding(judged(&RULE, &evidence)).message.contains("only 12.0 kB came through"));
     }
 
     #[test]
@@ -208,7 +209,7 @@ mod tests {
         ] {
             let mut evidence = clean_run();
             mutate(&mut evidence);
-            assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+            assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
         }
     }
 }

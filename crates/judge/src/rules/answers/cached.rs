@@ -1,6 +1,6 @@
 //! ER-11: responses from a cache.
 
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::{Evidence, FindingState};
 
 pub(crate) const RULE: Rule = Rule {
@@ -9,13 +9,15 @@ pub(crate) const RULE: Rule = Rule {
     detects: "responses from a cache in front of the application",
     threshold: "any of the probe's three responses with Age > 0, a hit in X-Cache or similar, or two numbers in \
                 X-Varnish: warning",
-    data: "response headers of the probe",
+    applies: Applies::Always,
+    needs: &[Need::Probe],
+    conditions: "",
     check: Check::Run(check),
 };
 
 fn check(evidence: &Evidence) -> Outcome {
     let Some(probe) = &evidence.probe else {
-        return Outcome::Unchecked("the target was not probed");
+        return Outcome::UNMET;
     };
     let hits = probe.fetches.iter().filter(|fetch| fetch.cached.is_some()).count();
     let Some(header) = probe.fetches.iter().rev().find_map(|fetch| fetch.cached.as_deref()) else {
@@ -31,17 +33,17 @@ fn check(evidence: &Evidence) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, finding};
+    use crate::testing::{clean_run, finding, judged};
 
     #[test]
     fn a_hit_warns_none_passes_and_no_probe_is_unchecked() {
         let mut evidence = clean_run();
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         evidence.probe.as_mut().expect("a probe").fetches[0].cached = Some("X-Cache: HIT".into());
-        let found = finding(check(&evidence));
+        let found = finding(judged(&RULE, &evidence));
         assert_eq!(found.state, FindingState::Warning);
         assert!(found.message.starts_with("a cache answered the probe (X-Cache: HIT)"), "{}", found.message);
         evidence.probe = None;
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
     }
 }

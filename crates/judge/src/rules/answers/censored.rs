@@ -2,7 +2,7 @@
 
 use crate::facts::{PRINTED, starved};
 use crate::text::list;
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::human::{count, percent, time};
 use model::{Evidence, Fairness, Finding, FindingState, LatencySummary};
 use std::collections::BTreeMap;
@@ -16,15 +16,14 @@ pub(crate) const RULE: Rule = Rule {
     detects: "latency quantiles that a longer timeout would raise",
     threshold: "share of unanswered requests >= 1 - q for a printed quantile q, or max > 0.95 x timeout, or connections \
                 that waited all the window, >= 0.5 s and 10 x p99, for their first response: bound",
-    data: "response times, requests unanswered at their deadline or at the end of the window",
+    applies: Applies::Always,
+    needs: &[Need::ResponseTimes, Need::Requests, Need::Plan],
+    conditions: "",
     check: Check::Run(check),
 };
 
 fn check(evidence: &Evidence) -> Outcome {
     let response = &evidence.latency.response;
-    if response.n == 0 {
-        return Outcome::Unchecked("no response time recorded");
-    }
     // The response times may be of undisturbed time only, and these counts never are.
     let answered_or_not = evidence.cohort.counts.completed + evidence.cohort.counts.censored;
     let share = evidence.cohort.counts.censored as f64 / answered_or_not.max(1) as f64;
@@ -112,7 +111,7 @@ fn cut_quantiles(response: &LatencySummary, censored_share: f64, timeout_ns: u64
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, finding};
+    use crate::testing::{clean_run, finding, judged};
 
     /// Starman with four workers, `-c 8 -d 3s`: no failure at all, and a maximum of 13 ms.
     #[test]
@@ -122,7 +121,7 @@ mod tests {
         let fairness =
             Fairness { connections: 8, answered: 4, starved: 4, starved_ns, responses: 900, squares: 202_500 };
         evidence.connections.fairness = Some(fairness);
-        let found = finding(check(&evidence));
+        let found = finding(judged(&RULE, &evidence));
         assert_eq!(found.state, FindingState::Bound);
         assert!(
             found.message.starts_with("4 of 8 connections were never answered, each for at least 3.00 s"),
@@ -132,7 +131,7 @@ mod tests {
         assert_eq!((found.evidence["max_at_least_ns"], found.evidence["fairness_index"]), (3e9, 0.5));
         // Responses that take about as long as that are slow, and that some have none yet is chance.
         evidence.latency.response.p99_ns = 1_000_000_000;
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
     }
 
     /// A p99.9 of 2 s, which is the timeout, was shown as exact.
@@ -145,7 +144,7 @@ mod tests {
         evidence.connections.fairness = Some(fairness);
         evidence.cohort.counts.censored = 2_500;
         (evidence.latency.response.p99_9_ns, evidence.latency.response.max_ns) = (2_000_000_000, 2_000_000_000);
-        let found = finding(check(&evidence));
+        let found = finding(judged(&RULE, &evidence));
         assert!(found.message.starts_with("4 of 8 connections were never answered"), "{}", found.message);
         assert!(
             found
@@ -165,7 +164,7 @@ mod tests {
         evidence.latency.response.p99_ns = 2_000_000_000;
         evidence.latency.response.p99_9_ns = 2_000_000_000;
         evidence.latency.response.max_ns = 2_000_000_000;
-        let found = finding(check(&evidence));
+        let found = finding(judged(&RULE, &evidence));
         assert_eq!(found.state, FindingState::Bound);
         assert_eq!(
             found.message,
@@ -179,15 +178,15 @@ mod tests {
     fn a_maximum_at_the_timeout_is_cut_too() {
         let mut evidence = clean_run();
         evidence.latency.response.max_ns = 1_950_000_000;
-        let found = finding(check(&evidence));
+        let found = finding(judged(&RULE, &evidence));
         assert!(found.message.ends_with("max is a lower bound"), "{}", found.message);
     }
 
     #[test]
     fn silent_on_a_clean_run_and_unchecked_without_values() {
         let mut evidence = clean_run();
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         evidence.latency.response.n = 0;
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
     }
 }

@@ -1,6 +1,6 @@
 //! ER-10: a page measured uncompressed that browsers are sent compressed.
 
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::human::bytes;
 use model::{Evidence, FindingState, Probe};
 
@@ -12,13 +12,15 @@ pub(crate) const RULE: Rule = Rule {
     title: "uncompressed page measured",
     detects: "a page measured uncompressed that the server compresses for clients that take gzip, as every browser does",
     threshold: "gzip for clients that take it makes the page smaller than 90 %: note (plimsoll default)",
-    data: "one more request of the probe (GET, text of 1,400 bytes or more, no Accept-Encoding of its own)",
+    applies: Applies::Always,
+    needs: &[Need::Probe],
+    conditions: "a GET of a text of 1,400 bytes or more without an Accept-Encoding of its own, for which the probe asks once more",
     check: Check::Run(check),
 };
 
 fn check(evidence: &Evidence) -> Outcome {
     let Some(probe) = &evidence.probe else {
-        return Outcome::Unchecked("the target was not probed");
+        return Outcome::UNMET;
     };
     let Some((encoding, compressed, plain)) = smaller(probe) else { return Outcome::Pass };
     let message = format!(
@@ -43,7 +45,7 @@ fn smaller(probe: &Probe) -> Option<(&str, u64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, finding};
+    use crate::testing::{clean_run, finding, judged};
     use model::Coded;
 
     /// 26,849/s of 29 kB and 5,629/s of 10.7 kB were different servers, of which only `check` had a word.
@@ -56,7 +58,7 @@ mod tests {
             probe.compressed = Some(Coded { encoding: encoding.map(str::to_owned), size_bytes });
             evidence
         };
-        let found = finding(check(&with(Some("gzip"), 10_700)));
+        let found = finding(judged(&RULE, &with(Some("gzip"), 10_700)));
         assert_eq!(found.state, FindingState::Note);
         assert!(
             found.message.contains("uncompressed (29.0 kB)") && found.message.contains("gzip (10.7 kB)"),
@@ -64,9 +66,9 @@ mod tests {
         );
         assert!(found.remedy.ends_with("-H 'Accept-Encoding: gzip'"), "{found:?}");
         for same in [with(None, 29_000), with(Some("gzip"), 28_000), clean_run()] {
-            assert_eq!(check(&same), Outcome::Pass);
+            assert_eq!(judged(&RULE, &same), Outcome::Pass);
         }
         let unprobed = Evidence { probe: None, ..clean_run() };
-        assert!(matches!(check(&unprobed), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &unprobed), Outcome::Unchecked(_)));
     }
 }

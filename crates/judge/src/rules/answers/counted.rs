@@ -2,7 +2,7 @@
 
 use crate::facts::counted::{counted, is_unmoved};
 use crate::facts::slots;
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Evidence, FindingState, NS_PER_S};
 
@@ -18,13 +18,15 @@ pub(crate) const RULE: Rule = Rule {
     detects: "responses that the server did not send, and requests from other clients",
     threshold: "counts differ by > 0.1 %: warning; > 1 %: invalid (wrk #140 had 25 %); failed and in-flight requests, \
                 100 ms of the rate and the page's timing uncertainty aside",
-    data: "status page with a request count; 1,000 requests",
+    applies: Applies::Always,
+    needs: &[Need::RequestCount, Need::Requests],
+    conditions: "1,000 requests",
     check: Check::Run(check),
 };
 
 fn check(evidence: &Evidence) -> Outcome {
     let Some((server, counted)) = counted(evidence) else {
-        return Outcome::Unchecked("no status page with a request count");
+        return Outcome::UNMET;
     };
     if counted.client.max(counted.server) < REQUESTS_MIN {
         return Outcome::Unchecked("fewer than 1,000 requests");
@@ -63,7 +65,7 @@ fn check(evidence: &Evidence) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, finding, state};
+    use crate::testing::{clean_run, finding, judged, state};
 
     fn run(server: f64) -> Evidence {
         let mut evidence = clean_run();
@@ -80,29 +82,29 @@ mod tests {
             (1_006_000.0, Some(FindingState::Warning)),
             (980_000.0, Some(FindingState::Invalid)),
         ] {
-            assert_eq!(state(&check(&run(server))), expected, "{server}");
+            assert_eq!(state(&judged(&RULE, &run(server))), expected, "{server}");
         }
-        let others = finding(check(&run(1_200_000.0)));
+        let others = finding(judged(&RULE, &run(1_200_000.0)));
         assert!(others.message.starts_with("nginx counted 1,200,000 requests, the client 1,000,000"), "{others:?}");
         assert!(others.message.ends_with("other clients use the server too"));
-        assert!(finding(check(&run(700_000.0))).remedy.contains("cache or proxy"));
+        assert!(finding(judged(&RULE, &run(700_000.0))).remedy.contains("cache or proxy"));
     }
 
     #[test]
     fn others_that_come_late_do_not_hide_behind_the_seconds_that_they_slow_down() {
         let mut evidence = run(1_030_000.0);
         evidence.seconds[20].completed /= 3;
-        assert_eq!(state(&check(&evidence)), Some(FindingState::Invalid), "one second of 30");
+        assert_eq!(state(&judged(&RULE, &evidence)), Some(FindingState::Invalid), "one second of 30");
         evidence.status[0].requests.as_mut().expect("it is counted").unclear = 30_000.0;
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
     }
 
     #[test]
     fn failed_requests_may_have_been_counted_and_no_counter_is_unchecked() {
         let mut evidence = run(1_020_000.0);
         evidence.flow.failed = 20_000;
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         evidence.status[0].requests = None;
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
     }
 }

@@ -1,12 +1,10 @@
 //! ER-13: cost per request that drifts.
 
 use crate::facts::observed;
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::human::{percent, time};
 use model::{Evidence, FindingState, NS_PER_S};
 
-/// Methods that change nothing in the server.
-const SAFE: [&str; 4] = ["GET", "HEAD", "OPTIONS", "TRACE"];
 /// Twice what is to be seen: CPU time of a request varies by some percent by itself.
 const CHANGE: f64 = 0.10;
 /// CPU time comes in steps of 10 ms.
@@ -20,14 +18,13 @@ pub(crate) const RULE: Rule = Rule {
     threshold: "CPU time per response (server and companions) differs by > 10 % between first and last third of the \
                 window, second third in between: warning (plimsoll default); >= 1 s of CPU time in each, >= 15 s, a \
                 method that may change data",
-    data: "CPU time of the server and responses per second",
+    applies: Applies::Writing,
+    needs: &[Need::Requests, Need::Plan, Need::Server],
+    conditions: "one window of >= 15 s, and enough CPU time of the server",
     check: Check::Run(check),
 };
 
 fn check(evidence: &Evidence) -> Outcome {
-    if evidence.plan.requests.iter().all(|request| SAFE.contains(&request.method.as_str())) {
-        return Outcome::Pass;
-    }
     if evidence.iterations > 1 || evidence.seconds.len() < SECONDS_MIN {
         return Outcome::Unchecked("no single window of 15 s");
     }
@@ -73,7 +70,7 @@ fn work(evidence: &Evidence, from_ns: u64, to_ns: u64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, finding};
+    use crate::testing::{clean_run, finding, judged};
     use model::ObservedSecond;
 
     /// A POST whose server used `cores(second)`.
@@ -93,21 +90,21 @@ mod tests {
             observed.seconds.iter_mut().enumerate().for_each(|(i, second)| set(i, second));
         };
         seconds(&mut evidence, &|i, second| second.machine_cores = Some(i as f64));
-        assert_eq!(check(&evidence), Outcome::Pass, "what others do is theirs");
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass, "what others do is theirs");
         seconds(&mut evidence, &|i, second| second.companions_cores = Some(0.3 + 0.02 * i as f64));
-        assert_eq!(finding(check(&evidence)).state, FindingState::Warning);
+        assert_eq!(finding(judged(&RULE, &evidence)).state, FindingState::Warning);
     }
 
     #[test]
     fn posts_that_get_dearer_warn() {
-        let found = finding(check(&posts(|i| 0.5 + 0.02 * i as f64)));
+        let found = finding(judged(&RULE, &posts(|i| 0.5 + 0.02 * i as f64)));
         assert_eq!(found.state, FindingState::Warning);
         assert!(found.message.contains("17.7 µs of CPU time at the start and 29.7 µs at the end"), "{found:?}");
     }
 
     #[test]
     fn an_even_load_and_one_that_only_reads_pass() {
-        assert_eq!(check(&posts(|i| 0.5 + 0.03 * (i % 2) as f64)), Outcome::Pass);
+        assert_eq!(judged(&RULE, &posts(|i| 0.5 + 0.03 * (i % 2) as f64)), Outcome::Pass);
         // Its last third is that of a CPU without a neighbour.
         let seconds = clean_run().seconds.len();
         let disturbed = posts(|i| match 3 * i / seconds {
@@ -115,17 +112,17 @@ mod tests {
             1 => 0.6,
             _ => 0.5,
         });
-        assert_eq!(check(&disturbed), Outcome::Pass);
+        assert_eq!(judged(&RULE, &disturbed), Outcome::Pass);
         let mut evidence = posts(|i| 0.5 + 0.02 * i as f64);
         evidence.plan.requests[0].method = "GET".into();
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
     }
 
     #[test]
     fn little_cpu_time_and_short_windows_are_unchecked() {
-        assert!(matches!(check(&posts(|_| 0.05)), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &posts(|_| 0.05)), Outcome::Unchecked(_)));
         let mut evidence = posts(|_| 0.5);
         evidence.seconds.truncate(14);
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
     }
 }

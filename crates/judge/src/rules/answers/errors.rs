@@ -5,7 +5,7 @@ use crate::facts::closes::Closes;
 use crate::facts::failures_named;
 use crate::facts::surplus::Surplus;
 use crate::text::list;
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Contract, Evidence, FindingState};
 use std::cmp::Reverse;
@@ -20,7 +20,9 @@ pub(crate) const RULE: Rule = Rule {
     detects: "failed requests: bad statuses, socket errors, timeouts",
     threshold: "> 0.1 % of the requests: warning (plimsoll default); > 1 %: invalid (aspnet/Benchmarks argues for 0.1 \
                 %, RFC 9411 for 0.001 %); redirects and wrong bodies count in ER-02 and ER-03 if these fire",
-    data: "planned requests, failures by kind",
+    applies: Applies::Always,
+    needs: &[Need::Requests],
+    conditions: "a request in the window",
     check: Check::Run(check),
 };
 
@@ -131,7 +133,7 @@ fn remedy(kind: &str, status: Option<u16>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Mutate, clean_run, finding, state};
+    use crate::testing::{Mutate, clean_run, finding, judged, state};
 
     #[test]
     fn fires_by_share() {
@@ -143,7 +145,7 @@ mod tests {
         ] {
             let mut evidence = clean_run();
             evidence.fail("first_byte.timeout", failed);
-            assert_eq!(state(&check(&evidence)), expected, "{failed}");
+            assert_eq!(state(&judged(&RULE, &evidence)), expected, "{failed}");
         }
     }
 
@@ -153,7 +155,7 @@ mod tests {
         evidence.fail("contract.status", 20_000);
         evidence.answer(503, 20_000);
         evidence.fail("body.reset", 500);
-        let found = finding(check(&evidence));
+        let found = finding(judged(&RULE, &evidence));
         assert_eq!(
             found.message,
             "20,500 of 1,000,000 requests failed (2.1 %): contract.status 20,000 and body.reset 500; by status 503 20,000"
@@ -165,15 +167,19 @@ mod tests {
     fn connections_that_end_unannounced_are_named() {
         let mut evidence = clean_run();
         evidence.fail("first_byte.closed", 400_000);
-        assert!(finding(check(&evidence)).remedy.contains("error log"), "few were opened again");
+        assert!(finding(judged(&RULE, &evidence)).remedy.contains("error log"), "few were opened again");
         evidence.flow.opened = 600_000;
-        assert!(finding(check(&evidence)).remedy.contains("measure with --no-keepalive"));
+        assert!(finding(judged(&RULE, &evidence)).remedy.contains("measure with --no-keepalive"));
         // Said of an nginx without a free connection, which closed 86 % of them before a request.
         evidence.fail("first_byte.closed", 460_000);
         evidence.flow.opened = 860_000;
-        assert!(finding(check(&evidence)).remedy.contains("worker_connections"), "{:?}", finding(check(&evidence)));
+        assert!(
+            finding(judged(&RULE, &evidence)).remedy.contains("worker_connections"),
+            "{:?}",
+            finding(judged(&RULE, &evidence))
+        );
         evidence.probe.as_mut().expect("a probe").fetches[0].keepalive = false;
-        assert!(finding(check(&evidence)).remedy.contains("error log"), "it was announced");
+        assert!(finding(judged(&RULE, &evidence)).remedy.contains("error log"), "it was announced");
     }
 
     #[test]
@@ -181,13 +187,13 @@ mod tests {
         let mut evidence = clean_run();
         evidence.fail("contract.status", 1_000_000);
         evidence.answer(302, 1_000_000);
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
     }
 
     #[test]
     fn nothing_done_is_unchecked() {
         let mut evidence = clean_run();
         evidence.cohort = model::Cohort::default();
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
     }
 }

@@ -1,8 +1,8 @@
 //! ER-04: throughput that grows only by fast failures.
 
 use crate::facts::saturation::peak_index;
-use crate::sweep::place;
-use crate::{Check, Outcome, Rule};
+use crate::text::place;
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::human::{percent, rate, time};
 use model::{Evidence, FindingState, SweepEvidence};
 
@@ -21,13 +21,15 @@ pub(crate) const RULE: Rule = Rule {
     detects: "throughput that rises and latency that falls only because failures are fast",
     threshold: "from one load to the next responses up by > 3 %, good ones not, > 1 % failed, and wrong responses take \
                 < half the time of good ones: invalid up to the peak, warning past it (plimsoll defaults)",
-    data: "sweep of >= 2 loads; response times of wrong responses",
+    applies: Applies::Always,
+    needs: &[Need::Loads, Need::Requests],
+    conditions: "",
     check: Check::Sweep(check),
 };
 
 fn check(sweep: &SweepEvidence) -> Outcome {
     let (Some(peak), true) = (peak_index(&sweep.points), sweep.points.len() >= 2) else {
-        return Outcome::Unchecked("only one load measured");
+        return Outcome::UNMET;
     };
     let rates = |i: usize| {
         let evidence = &sweep.points[i].evidence;
@@ -100,7 +102,7 @@ fn whole_ns(evidence: &Evidence) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Mutate, clean_sweep, finding};
+    use crate::testing::{Mutate, clean_sweep, finding, judged_sweep};
     use model::{Basis, Disturbance, NS_PER_S, Quantiles, WholeWindow};
 
     /// Overloaded at 8 connections: a third of the million responses are wrong ones that take `broken_ns`.
@@ -117,21 +119,21 @@ mod tests {
 
     #[test]
     fn throughput_that_rises_by_failing_is_told_with_the_load_it_begins_at() {
-        let found = finding(check(&overloaded(100_000)));
+        let found = finding(judged_sweep(&RULE, &overloaded(100_000)));
         assert_eq!(found.state, FindingState::Warning, "the peak is before it");
         let expected = "overloaded from 8 connections: 300/s responses, but only 198/s good; a failure takes 100 µs, a \
                         good response 2.70 ms";
         assert_eq!(found.message, expected);
         let mut sweep = overloaded(100_000);
         sweep.points[3].goodput_per_s = 205.0;
-        assert_eq!(finding(check(&sweep)).state, FindingState::Invalid, "it is the peak");
+        assert_eq!(finding(judged_sweep(&RULE, &sweep)).state, FindingState::Invalid, "it is the peak");
     }
 
     /// With most of the time set aside a failure was told to take longer than a good response.
     #[test]
     fn times_of_failures_are_of_the_same_window_as_their_counts() {
         let mut sweep = overloaded(100_000);
-        let told = finding(check(&sweep)).message;
+        let told = finding(judged_sweep(&RULE, &sweep)).message;
         let evidence = &mut sweep.points[3].evidence;
         let response = &mut evidence.latency.response;
         let response_ns = Quantiles { n: response.n, mean: response.mean_ns, ..Quantiles::default() };
@@ -146,7 +148,7 @@ mod tests {
             whole: WholeWindow { response_ns, ..WholeWindow::default() },
             ..Disturbance::default()
         });
-        assert_eq!(finding(check(&sweep)).message, told);
+        assert_eq!(finding(judged_sweep(&RULE, &sweep)).message, told);
         // In disturbed time less comes back: more than at the load before came only because that was disturbed.
         let mut sweep = overloaded(100_000);
         for point in &mut sweep.points {
@@ -161,16 +163,16 @@ mod tests {
             clean_completed: 1_800,
             ..Disturbance::default()
         });
-        assert_eq!(check(&sweep), Outcome::Pass, "both have 300/s of undisturbed time");
+        assert_eq!(judged_sweep(&RULE, &sweep), Outcome::Pass, "both have 300/s of undisturbed time");
     }
 
     #[test]
     fn slow_failures_and_a_curve_without_any_are_no_overload() {
-        assert_eq!(check(&overloaded(2_000_000)), Outcome::Pass);
+        assert_eq!(judged_sweep(&RULE, &overloaded(2_000_000)), Outcome::Pass);
         let mut sweep = overloaded(100_000);
         sweep.points[3].goodput_per_s = 250.0;
-        assert_eq!(check(&sweep), Outcome::Pass, "more good ones too");
+        assert_eq!(judged_sweep(&RULE, &sweep), Outcome::Pass, "more good ones too");
         sweep.points.truncate(1);
-        assert!(matches!(check(&sweep), Outcome::Unchecked(_)));
+        assert!(matches!(judged_sweep(&RULE, &sweep), Outcome::Unchecked(_)));
     }
 }

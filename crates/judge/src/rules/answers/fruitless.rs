@@ -3,7 +3,7 @@
 use crate::facts::kernel::share;
 use crate::facts::rests_idle;
 use crate::text::list;
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::human::{count, percent, plural};
 use model::{Evidence, FindingState, Fruitless};
 
@@ -16,7 +16,9 @@ pub(crate) const RULE: Rule = Rule {
     detects: "connections that were refused, or that the server reset or closed before any response came on them",
     threshold: "> 0.1 % of all that were opened or tried, and >= 2: warning (plimsoll default); those closed count in an open \
                 loop that uses each connection every 2 s; requests lost with them count in ER-01",
-    data: "connections by how they ended before their first response, in the warm-up too",
+    applies: Applies::Always,
+    needs: &[Need::ConnectionAttempts],
+    conditions: "",
     check: Check::Run(check),
 };
 
@@ -74,7 +76,7 @@ fn of_probe(evidence: &Evidence) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_open_run, clean_run, finding, state};
+    use crate::testing::{clean_open_run, clean_run, finding, judged, state};
 
     fn lost(attempts: u64, fruitless: Fruitless) -> Evidence {
         let mut evidence = clean_run();
@@ -86,12 +88,12 @@ mod tests {
     #[test]
     fn connections_that_were_reset_while_they_were_opened_are_told() {
         let mut evidence = lost(30, Fruitless { reset: 14, ..Fruitless::default() });
-        let found = finding(check(&evidence));
+        let found = finding(judged(&RULE, &evidence));
         assert_eq!(found.state, FindingState::Warning);
         assert_eq!(found.message, "14 of 30 connections had no response (47 %): 14 were reset by the server");
         evidence.connections.fruitless.refused = 1;
         evidence.probe.as_mut().expect("a probe").again = 2;
-        let message = finding(check(&evidence)).message;
+        let message = finding(judged(&RULE, &evidence)).message;
         assert!(
             message
                 .ends_with(": 1 was refused and 14 were reset by the server; the probe had to send 2 requests again")
@@ -100,7 +102,7 @@ mod tests {
 
     #[test]
     fn a_few_of_many_and_those_that_rest_idle_are_nothing() {
-        let of = |attempts, n| state(&check(&lost(attempts, Fruitless { closed: n, ..Fruitless::default() })));
+        let of = |attempts, n| state(&judged(&RULE, &lost(attempts, Fruitless { closed: n, ..Fruitless::default() })));
         assert_eq!([of(64, 0), of(64, 1), of(10_000, 10)], [None; 3]);
         assert_eq!([of(64, 2), of(10_000, 11)], [Some(FindingState::Warning); 2]);
         let mut idle = clean_open_run();
@@ -108,10 +110,10 @@ mod tests {
         *rate_per_s = 10.0;
         idle.connections.established = 64;
         (idle.connections.attempts, idle.connections.fruitless.closed) = (Some(100), 36);
-        assert_eq!(check(&idle), Outcome::Pass, "the server closes what it waits too long for");
+        assert_eq!(judged(&RULE, &idle), Outcome::Pass, "the server closes what it waits too long for");
         idle.connections.fruitless.reset = 5;
-        assert_eq!(state(&check(&idle)), Some(FindingState::Warning));
+        assert_eq!(state(&judged(&RULE, &idle)), Some(FindingState::Warning));
         idle.connections.attempts = None;
-        assert!(matches!(check(&idle), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &idle), Outcome::Unchecked(_)));
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::facts::counted::{SHARE, counted, is_unmoved};
 use crate::facts::observed;
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::human::{count, time};
 use model::{Evidence, FindingState};
 
@@ -19,7 +19,12 @@ pub(crate) const RULE: Rule = Rule {
     detects: "responses that the monitored server cannot have sent",
     threshold: "server counted < 10 % of the requests, or used < 0.1 us of CPU time for each of >= 100,000: invalid \
                 (plimsoll defaults, after Gregg: did it even happen?)",
-    data: "status page with a request count, or CPU time of the server",
+    applies: Applies::Always,
+    needs: &[
+        Need::Requests,
+        Need::OneOf(&[Need::RequestCount, Need::Server], "neither a request count nor enough CPU time of the server"),
+    ],
+    conditions: "enough of either",
     check: Check::Run(check),
 };
 
@@ -62,27 +67,27 @@ fn fired<'a>(message: String, figures: impl IntoIterator<Item = (&'a str, f64)>)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, finding, server};
+    use crate::testing::{clean_run, finding, judged, server};
 
     #[test]
     fn a_count_or_a_cpu_time_that_does_not_move_invalidates() {
         let mut evidence = clean_run();
         evidence.status[0].requests.as_mut().expect("it is counted").server = 30.0;
-        let found = finding(check(&evidence));
+        let found = finding(judged(&RULE, &evidence));
         assert_eq!(found.state, FindingState::Invalid);
         assert!(found.message.starts_with("nginx counted 30 of 1,000,000 answered requests"), "{}", found.message);
         let mut evidence = clean_run();
         server(&mut evidence).cpu_ns_per_request = Some(20.0);
-        assert!(finding(check(&evidence)).message.contains("20 ns of CPU time for each of 1,000,000"));
+        assert!(finding(judged(&RULE, &evidence)).message.contains("20 ns of CPU time for each of 1,000,000"));
     }
 
     #[test]
     fn work_passes_and_nobody_looking_is_unchecked() {
         let mut evidence = clean_run();
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         evidence.status.clear();
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         evidence.flow.completed = 99_999;
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
     }
 }

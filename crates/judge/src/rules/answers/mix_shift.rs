@@ -2,8 +2,8 @@
 
 use crate::facts::observed;
 use crate::facts::saturation::peak_index;
-use crate::sweep::place;
-use crate::{Check, Outcome, Rule};
+use crate::text::place;
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::human::{percent, time};
 use model::{Evidence, FindingState, SweepEvidence};
 use std::collections::BTreeSet;
@@ -25,13 +25,15 @@ pub(crate) const RULE: Rule = Rule {
     detects: "responses whose status, size or cost under load differs from the first load",
     threshold: "up to the peak, against the first load: status shares differ by > 1 %, bytes per response by > 5 %, or \
                 CPU time per request (if >= 1 ms) outside 0.67 to 3 times: warning (plimsoll defaults)",
-    data: "sweep of >= 2 loads with 100 responses each",
+    applies: Applies::Always,
+    needs: &[Need::Loads, Need::Requests],
+    conditions: "100 responses at each load",
     check: Check::Sweep(check),
 };
 
 fn check(sweep: &SweepEvidence) -> Outcome {
     let (Some(peak), true) = (peak_index(&sweep.points), sweep.points.len() >= 2) else {
-        return Outcome::Unchecked("only one load measured");
+        return Outcome::UNMET;
     };
     let enough = |evidence: &Evidence| evidence.cohort.counts.completed >= RESPONSES_MIN;
     let points = &sweep.points[..=peak];
@@ -79,7 +81,7 @@ fn status_shift(a: &Evidence, b: &Evidence) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Mutate, clean_sweep, finding, server};
+    use crate::testing::{Mutate, clean_sweep, finding, judged_sweep, server};
 
     fn sweep() -> SweepEvidence {
         clean_sweep(&[(1.0, 100.0), (2.0, 170.0), (4.0, 200.0), (8.0, 199.0)])
@@ -89,18 +91,18 @@ mod tests {
     fn other_statuses_sizes_and_costs_warn() {
         let mut statuses = sweep();
         statuses.points[1].evidence.answer(304, 20_000);
-        let found = finding(check(&statuses));
+        let found = finding(judged_sweep(&RULE, &statuses));
         let expected = "different work at 2 connections and 1 connection: 2.0 % of the responses have another status; \
                         the loads are not comparable";
         assert_eq!((found.state, found.message.as_str()), (FindingState::Warning, expected));
         let mut sizes = sweep();
         sizes.points[2].evidence.flow.bytes_received /= 2;
-        assert!(finding(check(&sizes)).message.contains("a response has 600 bytes, not 1200"));
+        assert!(finding(judged_sweep(&RULE, &sizes)).message.contains("a response has 600 bytes, not 1200"));
         let mut costs = sweep();
         for (point, ns) in costs.points.iter_mut().zip([20e6, 21e6, 5e6, 1e6]) {
             server(&mut point.evidence).cpu_ns_per_request = Some(ns);
         }
-        assert!(finding(check(&costs)).message.contains("takes 5.00 ms of CPU time, not 20.0 ms"));
+        assert!(finding(judged_sweep(&RULE, &costs)).message.contains("takes 5.00 ms of CPU time, not 20.0 ms"));
         // Pages of a PHP behind nginx that get cheaper under load.
         let mut behind = sweep();
         for (point, ns) in behind.points.iter_mut().zip([20e6, 20e6, 2e6, 2e6]) {
@@ -108,13 +110,13 @@ mod tests {
             let php = model::ServerObserved { cpu_ns_per_request: Some(ns), ..Default::default() };
             point.evidence.observed.as_mut().expect("seen").companions = [("php-fpm".to_owned(), php)].into();
         }
-        assert!(finding(check(&behind)).message.contains("takes 2.06 ms of CPU time, not 20.1 ms"));
+        assert!(finding(judged_sweep(&RULE, &behind)).message.contains("takes 2.06 ms of CPU time, not 20.1 ms"));
         // Two threads of each core are busy, at the clock of all cores.
         let mut shared = sweep();
         for (point, ns) in shared.points.iter_mut().zip([20e6, 30e6, 38e6, 38e6]) {
             server(&mut point.evidence).cpu_ns_per_request = Some(ns);
         }
-        assert_eq!(check(&shared), Outcome::Pass);
+        assert_eq!(judged_sweep(&RULE, &shared), Outcome::Pass);
     }
 
     #[test]
@@ -122,8 +124,8 @@ mod tests {
         let mut sweep = sweep();
         sweep.points[3].evidence.answer(503, 200_000);
         server(&mut sweep.points[0].evidence).cpu_ns_per_request = Some(70_000.0);
-        assert_eq!(check(&sweep), Outcome::Pass);
+        assert_eq!(judged_sweep(&RULE, &sweep), Outcome::Pass);
         sweep.points[1].evidence.cohort.counts.completed = 99;
-        assert!(matches!(check(&sweep), Outcome::Unchecked(_)));
+        assert!(matches!(judged_sweep(&RULE, &sweep), Outcome::Unchecked(_)));
     }
 }

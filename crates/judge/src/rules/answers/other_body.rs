@@ -1,6 +1,6 @@
 //! ER-16: other bodies than the probe's, of the same size.
 
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Body, Evidence, FindingState};
 
@@ -13,7 +13,9 @@ pub(crate) const RULE: Rule = Rule {
     title: "other bodies than before",
     detects: "responses of the right status and size with another body than the probe's, such as error pages",
     threshold: "> 1 % of the compared bodies, at least two: warning (plimsoll default)",
-    data: "fetches of the probe with the same body each time; a sample of the bodies",
+    applies: Applies::Always,
+    needs: &[Need::Requests, Need::Plan, Need::WhereKnown(&[Need::Probe])],
+    conditions: "fetches of the probe with the same body each time, and a sample of the bodies",
     check: Check::Run(check),
 };
 
@@ -54,7 +56,7 @@ fn check(evidence: &Evidence) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, finding};
+    use crate::testing::{clean_run, finding, judged};
 
     fn other(n: u64) -> Evidence {
         let mut evidence = clean_run();
@@ -65,25 +67,25 @@ mod tests {
     /// Half of the pages were error pages of the same size, and the run was VALID without a word.
     #[test]
     fn other_bodies_of_the_same_size_are_a_warning_with_their_share() {
-        assert_eq!(check(&other(0)), Outcome::Pass);
-        assert_eq!(check(&other(20)), Outcome::Pass);
-        let half = finding(check(&other(4_950)));
+        assert_eq!(judged(&RULE, &other(0)), Outcome::Pass);
+        assert_eq!(judged(&RULE, &other(20)), Outcome::Pass);
+        let half = finding(judged(&RULE, &other(4_950)));
         assert_eq!(half.state, FindingState::Warning);
         assert!(half.message.starts_with("4,950 of 9,900 compared bodies (50 %) are others"), "{}", half.message);
         assert!(half.message.contains("one response in 101"), "{}", half.message);
         let mut few = other(1);
         few.cohort.counts.bodies_compared = 2;
-        assert_eq!(check(&few), Outcome::Pass);
+        assert_eq!(judged(&RULE, &few), Outcome::Pass);
     }
 
     #[test]
     fn pages_that_differ_before_the_load_are_not_compared() {
         let mut evidence = other(9_900);
         evidence.plan.requests[0].contract.usual_hash = None;
-        assert_eq!(check(&evidence), Outcome::Unchecked("no body is known to stay the same"));
+        assert_eq!(judged(&RULE, &evidence), Outcome::Unchecked("no body is known to stay the same"));
         evidence.probe.as_mut().expect("a probe").body = Body::ChangingBytes;
-        assert_eq!(check(&evidence), Outcome::Unchecked("the pages differ from each other before the load"));
+        assert_eq!(judged(&RULE, &evidence), Outcome::Unchecked("the pages differ from each other before the load"));
         evidence.plan.requests[0].contract.body_hash = Some(1);
-        assert_eq!(check(&evidence), Outcome::Pass, "ER-03 has failed each of them");
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass, "ER-03 has failed each of them");
     }
 }

@@ -4,7 +4,7 @@
 //! the earlier good responses. Goodput by the second shows it.
 
 use crate::facts::slowest_of_mix_ns;
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::human::{percent, plural};
 use model::{Evidence, FindingState, Load, NS_PER_S, Second};
 
@@ -23,8 +23,9 @@ pub(crate) const RULE: Rule = Rule {
     detects: "whole seconds without a good response",
     threshold: "any such second: warning; > 5 % of the window, disturbed seconds not counted: invalid (plimsoll \
                 defaults)",
-    data: "goodput per second; median service time, and mean response time of each request of a mix, of at most 200 ms; \
-           offered rate, if any, of at least 10/s",
+    applies: Applies::Always,
+    needs: &[Need::ServiceTimes, Need::Requests, Need::Plan],
+    conditions: "a median service time, and a mean response time of each request of a mix, of at most 200 ms; an offered rate, if any, of at least 10/s",
     check: Check::Run(check),
 };
 
@@ -73,19 +74,19 @@ fn is_disturbed(evidence: &Evidence, second: &Second) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, finding};
+    use crate::testing::{clean_run, finding, judged};
     use model::Disturbance;
 
     #[test]
     fn silent_on_a_server_that_keeps_answering() {
-        assert_eq!(check(&clean_run()), Outcome::Pass);
+        assert_eq!(judged(&RULE, &clean_run()), Outcome::Pass);
     }
 
     #[test]
     fn one_silent_second_in_thirty_is_a_warning() {
         let mut evidence = clean_run();
         evidence.seconds[7].good = 0;
-        assert_eq!(finding(check(&evidence)).state, FindingState::Warning);
+        assert_eq!(finding(judged(&RULE, &evidence)).state, FindingState::Warning);
     }
 
     #[test]
@@ -94,7 +95,7 @@ mod tests {
         for second in &mut evidence.seconds[15..] {
             (second.good, second.completed, second.failed) = (0, 0, 30);
         }
-        let found = finding(check(&evidence));
+        let found = finding(judged(&RULE, &evidence));
         assert_eq!(found.state, FindingState::Invalid);
         assert!(found.message.contains("15 whole seconds (50 % of the window)"), "{}", found.message);
     }
@@ -106,13 +107,13 @@ mod tests {
         for second in &mut evidence.seconds[10..13] {
             (second.good, second.clean_ns) = (0, 0);
         }
-        let found = finding(check(&evidence));
+        let found = finding(judged(&RULE, &evidence));
         assert_eq!(found.state, FindingState::Warning);
         assert!(found.message.ends_with("in 3 of them client or server lost CPU time, which may be the cause"));
         for second in &mut evidence.seconds[10..13] {
             second.clean_ns = NS_PER_S;
         }
-        assert_eq!(finding(check(&evidence)).state, FindingState::Invalid);
+        assert_eq!(finding(judged(&RULE, &evidence)).state, FindingState::Invalid);
     }
 
     #[test]
@@ -120,7 +121,7 @@ mod tests {
         let mut evidence = clean_run();
         evidence.latency.service.p50_ns = 2 * NS_PER_S;
         evidence.seconds[7].good = 0;
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
     }
 
     /// Four connections that spend 99 % of their time in the one slow request of a mix, and `-R 1` at pages of 150 ms.
@@ -134,14 +135,14 @@ mod tests {
             response_ns: completed * ms * 1_000_000,
         };
         mixed.cohort.mix = vec![of(950, 2), of(50, 3_000)];
-        assert!(matches!(check(&mixed), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &mixed), Outcome::Unchecked(_)));
         mixed.cohort.mix = vec![of(950, 2), of(50, 30)];
-        assert_eq!(finding(check(&mixed)).state, FindingState::Warning);
+        assert_eq!(finding(judged(&RULE, &mixed)).state, FindingState::Warning);
         let mut rare = crate::testing::clean_open_run();
         rare.seconds[7].good = 0;
-        assert_eq!(finding(check(&rare)).state, FindingState::Warning);
+        assert_eq!(finding(judged(&RULE, &rare)).state, FindingState::Warning);
         let Load::Open { rate_per_s, .. } = &mut rare.plan.load else { panic!("a closed loop") };
         *rate_per_s = 1.0;
-        assert!(matches!(check(&rare), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &rare), Outcome::Unchecked(_)));
     }
 }

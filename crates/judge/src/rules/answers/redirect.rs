@@ -1,7 +1,7 @@
 //! ER-02: redirects counted as pages.
 
 use crate::text::list;
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Evidence, FindingState};
 
@@ -10,7 +10,9 @@ pub(crate) const RULE: Rule = Rule {
     title: "redirect measured",
     detects: "redirects counted as pages",
     threshold: "any undeclared 3xx response (except 304): invalid",
-    data: "responses by status; redirect target from the probe",
+    applies: Applies::Always,
+    needs: &[Need::Responses, Need::Requests, Need::Plan, Need::WhereKnown(&[Need::Probe])],
+    conditions: "",
     check: Check::Run(check),
 };
 
@@ -27,9 +29,6 @@ pub(crate) fn undeclared(evidence: &Evidence) -> impl Iterator<Item = (u16, u64)
 }
 
 fn check(evidence: &Evidence) -> Outcome {
-    if evidence.cohort.counts.completed == 0 {
-        return Outcome::Unchecked("no complete response");
-    }
     let redirects: Vec<_> = undeclared(evidence).collect();
     let total: u64 = redirects.iter().map(|(_, n)| n).sum();
     let Some((status, _)) = redirects.iter().max_by_key(|(_, n)| *n).copied() else {
@@ -84,7 +83,7 @@ fn destination(evidence: &Evidence) -> Option<(&str, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Mutate, clean_run, finding, probe};
+    use crate::testing::{Mutate, clean_run, finding, judged, probe};
 
     #[test]
     fn an_undeclared_redirect_invalidates_and_tells_where_it_leads() {
@@ -94,7 +93,7 @@ mod tests {
         seen.fetches[0].location = Some("/home".into());
         seen.redirects = vec!["http://127.0.0.1:8080/home".into(), "https://example.org/home/".into()];
         evidence.probe = Some(seen);
-        let found = finding(check(&evidence));
+        let found = finding(judged(&RULE, &evidence));
         assert_eq!(found.state, FindingState::Invalid);
         assert_eq!(
             found.message,
@@ -114,7 +113,7 @@ mod tests {
         let mut seen = probe(302);
         seen.fetches[0].location = Some("/login".into());
         evidence.probe = Some(seen);
-        let found = finding(check(&evidence));
+        let found = finding(judged(&RULE, &evidence));
         assert_eq!(
             found.message,
             "2,770 of 27,120 responses were redirects (10 %, status 302) to /login: a redirect was measured in place of a \
@@ -129,7 +128,7 @@ mod tests {
         let mut evidence = clean_run();
         evidence.probe = None;
         evidence.answer(301, 1);
-        assert_eq!(finding(check(&evidence)).state, FindingState::Invalid);
+        assert_eq!(finding(judged(&RULE, &evidence)).state, FindingState::Invalid);
     }
 
     #[test]
@@ -137,17 +136,17 @@ mod tests {
         let mut evidence = clean_run();
         evidence.answer(302, 1_000_000);
         evidence.plan.requests[0].contract.status = Some(302);
-        assert_eq!(finding(check(&evidence)).state, FindingState::Invalid);
+        assert_eq!(finding(judged(&RULE, &evidence)).state, FindingState::Invalid);
         evidence.plan.requests[0].contract.declared = true;
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
     }
 
     #[test]
     fn silent_on_pages_and_unchecked_without_responses() {
         let mut evidence = clean_run();
         evidence.answer(304, 10);
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         evidence.cohort.counts.completed = 0;
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
     }
 }

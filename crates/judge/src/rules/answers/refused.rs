@@ -1,6 +1,6 @@
 //! ER-08: requests refused by a rate limiter or an access rule.
 
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Evidence, FindingState};
 
@@ -15,15 +15,14 @@ pub(crate) const RULE: Rule = Rule {
     detects: "rate limiter, firewall or ban that responds instead of the application",
     threshold: "any undeclared 403 or 429: invalid; warning up to 0.1 % of the responses (plimsoll default); 503 \
                 counts in ER-01",
-    data: "responses by status",
+    applies: Applies::Always,
+    needs: &[Need::Responses, Need::Requests, Need::Plan],
+    conditions: "",
     check: Check::Run(check),
 };
 
 fn check(evidence: &Evidence) -> Outcome {
     let completed = evidence.cohort.counts.completed;
-    if completed == 0 {
-        return Outcome::Unchecked("no complete response");
-    }
     let declared = |status: u16| evidence.plan.contracts().any(|c| c.declared && c.status == Some(status));
     let refused = REFUSALS.iter().filter(|status| !declared(**status));
     let refused: Vec<_> = refused.filter_map(|status| evidence.cohort.status.get_key_value(status)).collect();
@@ -51,19 +50,19 @@ fn check(evidence: &Evidence) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Mutate, clean_run, finding};
+    use crate::testing::{Mutate, clean_run, finding, judged};
 
     #[test]
     fn refusals_invalidate_and_a_few_warn() {
         let mut evidence = clean_run();
         evidence.answer(429, 300_000);
         evidence.answer(403, 10);
-        let found = finding(check(&evidence));
+        let found = finding(judged(&RULE, &evidence));
         assert_eq!(found.state, FindingState::Invalid);
         assert!(found.message.ends_with("(30 %, status 429): a rate limiter was measured"), "{}", found.message);
         let mut evidence = clean_run();
         evidence.answer(403, 7);
-        let found = finding(check(&evidence));
+        let found = finding(judged(&RULE, &evidence));
         assert_eq!(found.state, FindingState::Warning);
         assert!(found.remedy.contains("credentials"), "{}", found.remedy);
     }
@@ -72,12 +71,12 @@ mod tests {
     fn what_was_declared_and_other_errors_are_no_refusal() {
         let mut evidence = clean_run();
         evidence.answer(503, 300_000);
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         evidence.answer(403, 300_000);
         evidence.plan.requests[0].contract.status = Some(403);
         evidence.plan.requests[0].contract.declared = true;
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         evidence.cohort.counts.completed = 0;
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
     }
 }

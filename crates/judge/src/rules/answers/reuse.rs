@@ -5,7 +5,7 @@ use crate::facts::descriptors::descriptors;
 use crate::facts::kernel::share;
 use crate::facts::rests_idle;
 use crate::facts::surplus::Surplus;
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Evidence, FindingState, Flow};
 
@@ -22,7 +22,9 @@ pub(crate) const RULE: Rule = Rule {
     threshold: "connections reopened in the window > 1.2 % of the responses (allows Apache's default of 100 requests \
                 each): warning; > 50 %: invalid (plimsoll defaults); >= 10, beyond those lost to failures, and in an \
                 open loop that uses each connection every 2 s",
-    data: "reopened connections, responses, failures; keep-alive setting",
+    applies: Applies::Always,
+    needs: &[Need::Requests, Need::Plan, Need::WhereKnown(&[Need::Probe])],
+    conditions: "a complete response",
     check: Check::Run(check),
 };
 
@@ -74,7 +76,7 @@ fn check(evidence: &Evidence) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Mutate, clean_run, finding, state};
+    use crate::testing::{Mutate, clean_run, finding, judged, state};
 
     fn reopened(opened: u64) -> Evidence {
         let mut evidence = clean_run();
@@ -87,7 +89,7 @@ mod tests {
         for (opened, expected) in
             [(10_100, None), (50_000, Some(FindingState::Warning)), (1_000_000, Some(FindingState::Invalid))]
         {
-            assert_eq!(state(&check(&reopened(opened))), expected, "{opened}");
+            assert_eq!(state(&judged(&RULE, &reopened(opened))), expected, "{opened}");
         }
     }
 
@@ -97,7 +99,7 @@ mod tests {
         let mut evidence = reopened(1_000_000);
         let server = evidence.observed.as_mut().and_then(|seen| seen.server.as_mut()).expect("seen");
         (server.processes[0].fds_max, server.processes[0].fds_limit) = (Some(57), Some(64));
-        let remedy = finding(check(&evidence)).remedy;
+        let remedy = finding(judged(&RULE, &evidence)).remedy;
         assert_eq!(remedy, "raise the open-file limit of nginx first: 57 of 64 were in use (SV-05)");
     }
 
@@ -109,9 +111,9 @@ mod tests {
         *rate_per_s = 10.0;
         (evidence.connections.established, evidence.flow.opened) = (64, 290);
         (evidence.flow.completed, evidence.flow.good) = (300, 300);
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         evidence.connections.established = 8;
-        assert_eq!(state(&check(&evidence)), Some(FindingState::Invalid), "each is used every 0.8 s");
+        assert_eq!(state(&judged(&RULE, &evidence)), Some(FindingState::Invalid), "each is used every 0.8 s");
     }
 
     /// A pause of 600 ms in an open loop: "the server closed connections: 54 reopened", and it had closed none.
@@ -119,7 +121,7 @@ mod tests {
     fn connections_that_an_open_loop_needed_were_not_closed_by_the_server() {
         let mut evidence = reopened(50_000);
         evidence.flow.grown = 50_000;
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
     }
 
     /// "5,839 reopened for 4,619 responses (126 %)": those of the warm-up were on one side only.
@@ -127,16 +129,16 @@ mod tests {
     fn connections_of_the_warm_up_are_not_held_against_the_responses_of_the_window() {
         let mut evidence = reopened(1_000_000);
         evidence.connections.reconnects = 1_260_000;
-        let found = finding(check(&evidence));
+        let found = finding(judged(&RULE, &evidence));
         assert!(found.message.contains("1,000,000 reopened for 1,000,000 responses (100 %)"), "{found:?}");
         assert_eq!(found.evidence["share"], 1.0);
         evidence.flow.opened = 0;
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
     }
 
     #[test]
     fn connections_that_serve_nothing_are_no_share_of_the_responses() {
-        let found = finding(check(&reopened(2_000_000)));
+        let found = finding(judged(&RULE, &reopened(2_000_000)));
         assert!(found.message.contains("2,000,000 reopened for 1,000,000 responses (more than one each)"), "{found:?}");
         assert_eq!(found.evidence["share"], 1.0);
     }
@@ -145,7 +147,7 @@ mod tests {
     fn what_the_server_told_the_probe_is_told() {
         let mut evidence = reopened(1_000_000);
         evidence.probe.as_mut().expect("a probe").fetches[0].keepalive = false;
-        let found = finding(check(&evidence));
+        let found = finding(judged(&RULE, &evidence));
         assert!(
             found.message.starts_with("the server closed connections, as announced to the probe: 1,000,000"),
             "{found:?}"
@@ -157,14 +159,14 @@ mod tests {
     fn declared_and_failed_ones_do_not_count() {
         let mut evidence = reopened(1_000_000);
         evidence.plan.keepalive = false;
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         let mut evidence = reopened(50_000);
         evidence.fail("body.reset", 50_000);
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         let mut answered_badly = reopened(50_000);
         answered_badly.fail("contract.status", 50_000);
-        assert_eq!(state(&check(&answered_badly)), Some(FindingState::Warning), "those were answered");
+        assert_eq!(state(&judged(&RULE, &answered_badly)), Some(FindingState::Warning), "those were answered");
         evidence.flow.completed = 0;
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
     }
 }

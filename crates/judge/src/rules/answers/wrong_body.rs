@@ -3,7 +3,7 @@
 use crate::facts::failures_named;
 use crate::facts::surplus::Surplus;
 use crate::text::list;
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::human::{count, percent};
 use model::{BODY_SAMPLE_EVERY, Evidence, FindingState, SizeBand};
 
@@ -18,7 +18,9 @@ pub(crate) const RULE: Rule = Rule {
     threshold: "> 0.1 % of the complete responses, or of those whose content was checked: invalid (plimsoll default); a \
                 body behind the probe's response to HEAD, with 204 or 304, or beyond its length: invalid (RFC 9112 section \
                 6.3)",
-    data: "expected body size, text or hash, declared or probed; failures by kind; the probe",
+    applies: Applies::Always,
+    needs: &[Need::Requests, Need::Plan, Need::WhereKnown(&[Need::Probe])],
+    conditions: "a body size, text or hash that is declared or that the probe found, and a complete response",
     check: Check::Run(check),
 };
 
@@ -116,17 +118,17 @@ fn looked_at(evidence: &Evidence, figure: &'static str, failure: &str, what: Str
 mod tests {
     use super::*;
     use crate::facts::surplus::MEASURE_GET;
-    use crate::testing::{Mutate, clean_run, finding};
+    use crate::testing::{Mutate, clean_run, finding, judged};
 
     #[test]
     fn wrong_sizes_invalidate_and_the_expected_one_is_named() {
         let mut evidence = clean_run();
         evidence.fail("contract.size", 1_001);
-        let found = finding(check(&evidence));
+        let found = finding(judged(&RULE, &evidence));
         assert_eq!(found.state, FindingState::Invalid);
         assert!(found.message.contains("expected body of 1,024 bytes"), "{}", found.message);
         evidence.plan.requests[0].contract.size_bytes = Some(SizeBand { min: 10, max: 2_000 });
-        assert!(finding(check(&evidence)).message.contains("10 to 2,000 bytes"));
+        assert!(finding(judged(&RULE, &evidence)).message.contains("10 to 2,000 bytes"));
     }
 
     #[test]
@@ -134,17 +136,17 @@ mod tests {
         let mut evidence = clean_run();
         evidence.cohort.counts.body_checked = 10_000;
         evidence.plan.requests[0].contract.body_text = Some("</html>".to_owned());
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         evidence.fail("contract.body", 10);
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         evidence.fail("contract.body", 490);
-        let found = finding(check(&evidence));
+        let found = finding(judged(&RULE, &evidence));
         let expected = "500 of 10,000 checked responses (5.0 %) did not have the text \"</html>\" in their body (one \
                         response in 17 is checked); goodput is without the 49,500 others expected";
         assert_eq!((found.state, found.message.as_str()), (FindingState::Invalid, expected));
         evidence.plan.requests[0].contract.body_hash = Some(1);
         evidence.fail("contract.hash", 20);
-        let message = finding(check(&evidence)).message;
+        let message = finding(judged(&RULE, &evidence)).message;
         assert!(message.contains("</html>") && message.contains("20 of 10,000"), "{message}");
         assert!(message.contains("the body that the probe got"), "{message}");
     }
@@ -155,7 +157,7 @@ mod tests {
         let mut evidence = clean_run();
         evidence.probe.as_mut().expect("a probe").fetches[0].surplus_bytes = 1_024;
         evidence.plan.requests[0].method = "HEAD".to_owned();
-        let found = finding(check(&evidence));
+        let found = finding(judged(&RULE, &evidence));
         assert_eq!((found.state, found.remedy.as_str()), (FindingState::Invalid, MEASURE_GET));
         assert!(found.message.starts_with("the server sent a body with its response to HEAD (1,024 B or more)"));
         evidence.fail("first_byte.malformed", 200_000);
@@ -189,10 +191,10 @@ mod tests {
     #[test]
     fn silent_up_to_the_threshold_and_unchecked_without_anything_to_check() {
         let mut evidence = clean_run();
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         evidence.fail("contract.size", 1_000);
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         evidence.plan.requests[0].contract.size_bytes = None;
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
     }
 }

@@ -1,6 +1,6 @@
 //! CL-01: saturated load generator.
 
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::human::{percent, rate};
 use model::{Evidence, FindingState, NS_PER_S};
 
@@ -15,15 +15,14 @@ pub(crate) const RULE: Rule = Rule {
     detects: "load thread so busy that the client may be the bottleneck",
     threshold: "any load thread > 90 % busy in a one-second window (as Locust warns) or > 80 % overall: bound in a \
                 closed loop, invalid in an open one",
-    data: "CPU time of each load thread",
+    applies: Applies::Always,
+    needs: &[Need::Window, Need::LoadThreads, Need::Plan, Need::Requests],
+    conditions: "",
     check: Check::Run(check),
 };
 
 fn check(evidence: &Evidence) -> Outcome {
     let threads = &evidence.threads;
-    if threads.iter().all(|thread| thread.wall_ns == 0) {
-        return Outcome::Unchecked("CPU time of the load threads unknown");
-    }
     let busy_max = threads.iter().map(|thread| thread.busy_max).fold(0.0, f64::max);
     let busy_mean = threads.iter().filter(|t| t.wall_ns > 0).map(|t| t.cpu_ns as f64 / t.wall_ns as f64);
     let busy_mean = busy_mean.fold(0.0, f64::max);
@@ -58,34 +57,34 @@ fn remedy(evidence: &Evidence) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_open_run, clean_run, finding, state};
+    use crate::testing::{clean_open_run, clean_run, finding, judged, state};
 
     #[test]
     fn a_busy_second_or_a_busy_window_bounds_a_closed_loop() {
         let mut evidence = clean_run();
         evidence.threads[1].busy_max = 0.95;
-        let busy = finding(check(&evidence));
+        let busy = finding(judged(&RULE, &evidence));
         assert_eq!(busy.state, FindingState::Bound);
         assert!(busy.message.contains("95 %") && busy.message.contains("33,333/s or more"), "{}", busy.message);
         assert!(busy.remedy.contains("-t 4"), "{}", busy.remedy);
 
         let mut evidence = clean_run();
         evidence.threads[0].cpu_ns = 25 * NS_PER_S;
-        assert_eq!(state(&check(&evidence)), Some(FindingState::Bound));
+        assert_eq!(state(&judged(&RULE, &evidence)), Some(FindingState::Bound));
     }
 
     #[test]
     fn an_open_loop_is_invalid() {
         let mut evidence = clean_open_run();
         evidence.threads[1].busy_max = 0.95;
-        assert_eq!(state(&check(&evidence)), Some(FindingState::Invalid));
+        assert_eq!(state(&judged(&RULE, &evidence)), Some(FindingState::Invalid));
     }
 
     #[test]
     fn an_idle_client_passes_and_an_unknown_one_is_unchecked() {
-        assert_eq!(check(&clean_run()), Outcome::Pass);
+        assert_eq!(judged(&RULE, &clean_run()), Outcome::Pass);
         let mut evidence = clean_run();
         evidence.threads.clear();
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
     }
 }

@@ -1,6 +1,6 @@
 //! CL-15: requests that waited because all connections were busy.
 
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::human::count;
 use model::{Evidence, FindingState, LatencySummary, Load};
 
@@ -23,7 +23,9 @@ pub(crate) const RULE: Rule = Rule {
     detects: "open-loop requests that waited for a free connection",
     threshold: "> 0.1 % of the requests, and >= 10, waited > 100 us for a connection (plimsoll default): bound; \
                 warning in a sweep",
-    data: "open loop; histogram of connection wait",
+    applies: Applies::OpenLoop,
+    needs: &[Need::ConnectionWaits],
+    conditions: "",
     check: Check::Run(check),
 };
 
@@ -32,9 +34,6 @@ fn check(evidence: &Evidence) -> Outcome {
         return Outcome::Pass; // a closed loop is its connections
     };
     let blocked = &evidence.latency.slip_blocked;
-    if blocked.n == 0 {
-        return Outcome::Unchecked("connection wait not recorded");
-    }
     let Some(share) = share(blocked) else { return Outcome::Pass };
     let message = format!(
         "more than {} % of the requests waited for a free connection (all {} busy): service and response times are \
@@ -66,31 +65,31 @@ fn share(blocked: &LatencySummary) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_open_run, clean_run, finding};
+    use crate::testing::{clean_open_run, clean_run, finding, judged};
 
     #[test]
     fn the_share_is_told_by_the_quantile_that_waited() {
         let mut evidence = clean_open_run();
         evidence.latency.slip_blocked.p99_9_ns = 3_000_000;
-        let found = finding(check(&evidence));
+        let found = finding(judged(&RULE, &evidence));
         assert_eq!(found.state, FindingState::Bound);
         assert!(found.message.starts_with("more than 0.1 % of the requests waited"), "{}", found.message);
         assert_eq!(found.remedy.split(';').next(), Some("allow more connections (-c 256)"));
         evidence.latency.slip_blocked.p90_ns = 3_000_000;
-        assert!(finding(check(&evidence)).message.starts_with("more than 10 %"));
+        assert!(finding(judged(&RULE, &evidence)).message.starts_with("more than 10 %"));
     }
 
     #[test]
     fn silent_on_short_waits_few_requests_and_closed_loops() {
         let mut evidence = clean_open_run();
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         evidence.latency.slip_blocked.p99_9_ns = 90_000;
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         evidence.latency.slip_blocked.p99_9_ns = 900_000;
         evidence.latency.slip_blocked.n = 900;
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         evidence.latency.slip_blocked.n = 0;
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
-        assert_eq!(check(&clean_run()), Outcome::Pass);
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
+        assert_eq!(judged(&RULE, &clean_run()), Outcome::Pass);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::facts::failures_named;
 use crate::text::list;
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::human::count;
 use model::{Evidence, FindingState};
 
@@ -15,15 +15,14 @@ pub(crate) const RULE: Rule = Rule {
     detects: "fewer open connections than requested, or a client out of file descriptors",
     threshold: "any connection missing at the start, or any fds_exhausted failure: invalid (httperf: results \
                 meaningless)",
-    data: "connections requested and established; failures by kind",
+    applies: Applies::Always,
+    needs: &[Need::Connections, Need::Requests],
+    conditions: "",
     check: Check::Run(check),
 };
 
 fn check(evidence: &Evidence) -> Outcome {
     let connections = evidence.connections;
-    if connections.requested == 0 {
-        return Outcome::Unchecked("number of requested connections unknown");
-    }
     let exhausted: u64 = failures_named(evidence, ".fds_exhausted").map(|(_, n)| n).sum();
     let (requested, established) = (u64::from(connections.requested), u64::from(connections.established));
     if established >= requested && exhausted == 0 {
@@ -65,14 +64,14 @@ fn check(evidence: &Evidence) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Mutate, clean_run, finding};
+    use crate::testing::{Mutate, clean_run, finding, judged};
 
     #[test]
     fn a_missing_connection_invalidates_and_names_the_cause() {
         let mut evidence = clean_run();
         evidence.connections.established = 63;
         evidence.fail("connect.refused", 5);
-        let missing = finding(check(&evidence));
+        let missing = finding(judged(&RULE, &evidence));
         assert_eq!(missing.state, FindingState::Invalid);
         assert!(missing.message.contains("63 of 64") && missing.message.contains("5 connect.refused"), "{missing:?}");
     }
@@ -81,16 +80,16 @@ mod tests {
     fn exhausted_descriptors_invalidate_even_when_all_connections_were_open() {
         let mut evidence = clean_run();
         evidence.fail("connect.fds_exhausted", 1);
-        let exhausted = finding(check(&evidence));
+        let exhausted = finding(judged(&RULE, &evidence));
         assert_eq!(exhausted.state, FindingState::Invalid);
         assert!(exhausted.remedy.contains("ulimit -n 130"), "{exhausted:?}");
     }
 
     #[test]
     fn complete_passes_and_unknown_is_unchecked() {
-        assert_eq!(check(&clean_run()), Outcome::Pass);
+        assert_eq!(judged(&RULE, &clean_run()), Outcome::Pass);
         let mut evidence = clean_run();
         evidence.connections.requested = 0;
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
     }
 }

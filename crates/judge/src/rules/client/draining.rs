@@ -1,7 +1,7 @@
 //! CL-11: full receive buffers of the client.
 
 use crate::facts::kernel::{client_tcp, is_one_machine, share};
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Kernel, Need, Outcome, Rule, Whose};
 use model::human::{count, percent};
 use model::{Evidence, FindingState};
 
@@ -17,15 +17,28 @@ pub(crate) const RULE: Rule = Rule {
     detects: "full receive buffers, so that the server waited for the client",
     threshold: ">= 10 events and > 1 % of the responses (plimsoll default): invalid; warning with the server on this \
                 machine (the kernel counts both ends)",
-    data: "kernel counters TCPToZeroWindowAdv, TCPRcvQDrop, TCPBacklogDrop and PruneCalled",
+    applies: Applies::Always,
+    needs: &[
+        Need::Window,
+        Need::Kernel(Kernel {
+            whose: Whose::Clients,
+            figures: &[
+                ("tcp", "TCPToZeroWindowAdv"),
+                ("tcp", "TCPRcvQDrop"),
+                ("tcp", "TCPBacklogDrop"),
+                ("tcp", "PruneCalled"),
+            ],
+            any: true,
+            unknown: "kernel counters of full receive buffers unavailable",
+        }),
+        Need::Requests,
+    ],
+    conditions: "",
     check: Check::Run(check),
 };
 
 fn check(evidence: &Evidence) -> Outcome {
     let counted: Vec<u64> = NAMES.iter().filter_map(|name| client_tcp(evidence, name)).collect();
-    if counted.is_empty() {
-        return Outcome::Unchecked("kernel counters of full receive buffers unavailable");
-    }
     let full: u64 = counted.iter().sum();
     let share = share(full, evidence.flow.completed);
     if full < EVENTS_MIN || share <= SHARE {
@@ -46,27 +59,27 @@ fn check(evidence: &Evidence) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, far_away, finding, set_counter};
+    use crate::testing::{clean_run, far_away, finding, judged, set_counter};
 
     #[test]
     fn full_buffers_invalidate_and_on_one_machine_warn() {
         let mut evidence = clean_run();
         set_counter(&mut evidence, "tcp", "TCPRcvQDrop", 20_000);
-        let found = finding(check(&evidence));
+        let found = finding(judged(&RULE, &evidence));
         assert_eq!(found.state, FindingState::Warning);
         assert!(found.message.contains("of client or server were full 20,000 times, 2.0 %"), "{}", found.message);
         far_away(&mut evidence);
-        assert_eq!(finding(check(&evidence)).state, FindingState::Invalid);
+        assert_eq!(finding(judged(&RULE, &evidence)).state, FindingState::Invalid);
     }
 
     #[test]
     fn a_few_pass_and_no_counters_are_unchecked() {
         let mut evidence = clean_run();
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         evidence.flow.completed = 100;
         set_counter(&mut evidence, "tcp", "PruneCalled", 9);
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         evidence.observed.as_mut().expect("it is observed").counters.clear();
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
     }
 }

@@ -3,7 +3,7 @@
 use crate::facts::failures_named;
 use crate::rules::client::cap;
 use crate::rules::client::send_rate::SENT_SHARE_MIN;
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Evidence, FindingState};
 
@@ -12,18 +12,14 @@ pub(crate) const RULE: Rule = Rule {
     title: "requests never sent",
     detects: "open-loop requests that found no free connection before their deadline",
     threshold: "any (k6 counts dropped iterations): bound; above 1 %: CL-05",
-    data: "open loop; failures by kind, sent and planned requests",
+    applies: Applies::OpenLoop,
+    needs: &[Need::PlannedRequests],
+    conditions: "",
     check: Check::Run(check),
 };
 
 fn check(evidence: &Evidence) -> Outcome {
     let cohort = &evidence.cohort;
-    if evidence.plan.load.is_closed() {
-        return Outcome::Pass; // what a closed loop does not send was never due
-    }
-    if cohort.counts.planned == 0 {
-        return Outcome::Unchecked("no request planned in the measurement window");
-    }
     let dropped: u64 = failures_named(evidence, "send.timeout").map(|(_, n)| n).sum();
     let told_by_rate = (cohort.counts.sent as f64) < SENT_SHARE_MIN * cohort.counts.planned as f64;
     if dropped == 0 || told_by_rate {
@@ -42,7 +38,7 @@ fn check(evidence: &Evidence) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Mutate, clean_open_run, clean_run, finding};
+    use crate::testing::{Mutate, clean_open_run, clean_run, finding, judged};
 
     fn dropped(mut evidence: Evidence, n: u64) -> Evidence {
         evidence.fail("send.timeout", n);
@@ -52,18 +48,18 @@ mod tests {
 
     #[test]
     fn one_is_enough_and_many_are_told_by_the_rate() {
-        let found = finding(check(&dropped(clean_open_run(), 1_000)));
+        let found = finding(judged(&RULE, &dropped(clean_open_run(), 1_000)));
         assert_eq!(found.state, FindingState::Bound);
         assert!(found.message.starts_with("1,000 requests (0.10 %) were due"), "{}", found.message);
-        assert_eq!(check(&dropped(clean_open_run(), 50_000)), Outcome::Pass);
+        assert_eq!(judged(&RULE, &dropped(clean_open_run(), 50_000)), Outcome::Pass);
     }
 
     #[test]
     fn silent_in_a_closed_loop_and_unchecked_without_requests() {
-        assert_eq!(check(&clean_open_run()), Outcome::Pass);
-        assert_eq!(check(&dropped(clean_run(), 1_000)), Outcome::Pass);
+        assert_eq!(judged(&RULE, &clean_open_run()), Outcome::Pass);
+        assert_eq!(judged(&RULE, &dropped(clean_run(), 1_000)), Outcome::Pass);
         let mut evidence = clean_open_run();
         evidence.cohort.counts.planned = 0;
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
     }
 }

@@ -1,7 +1,7 @@
 //! CL-16: major page faults of the client.
 
 use crate::facts::observed;
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::human::count;
 use model::{Evidence, FindingState};
 
@@ -14,14 +14,16 @@ pub(crate) const RULE: Rule = Rule {
     title: "major page faults of the client",
     detects: "client memory read from disk during the measurement",
     threshold: ">= 10 major page faults in the window: warning (plimsoll default)",
-    data: "page faults of the client",
+    applies: Applies::Always,
+    needs: &[Need::Window, Need::PageFaults],
+    conditions: "",
     check: Check::Run(check),
 };
 
 fn check(evidence: &Evidence) -> Outcome {
     let faults = observed(evidence).and_then(|observed| observed.generator.as_ref()?.major_faults);
     let Some(faults) = faults else {
-        return Outcome::Unchecked("page faults of the client unknown");
+        return Outcome::UNMET;
     };
     if faults < FAULTS_MIN {
         return Outcome::Pass;
@@ -34,17 +36,17 @@ fn check(evidence: &Evidence) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, generator, state};
+    use crate::testing::{clean_run, generator, judged, state};
 
     #[test]
     fn many_faults_warn_a_few_do_not_and_unknown_is_unchecked() {
         let mut evidence = clean_run();
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         generator(&mut evidence).major_faults = Some(9);
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         generator(&mut evidence).major_faults = Some(10);
-        assert_eq!(state(&check(&evidence)), Some(FindingState::Warning));
+        assert_eq!(state(&judged(&RULE, &evidence)), Some(FindingState::Warning));
         generator(&mut evidence).major_faults = None;
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
     }
 }

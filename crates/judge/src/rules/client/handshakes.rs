@@ -3,7 +3,7 @@
 use crate::facts::closes::closes_are_ours;
 use crate::facts::kernel::share;
 use crate::facts::rests_idle;
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Evidence, FindingState};
 
@@ -17,14 +17,16 @@ pub(crate) const RULE: Rule = Rule {
     detects: "TLS handshakes although connections were to be kept open",
     threshold: "> 1 % of the requests and >= 10: warning (plimsoll default); with --no-keepalive, note if the server \
                 resumes no session",
-    data: "TLS; handshakes, resumed handshakes and requests",
+    applies: Applies::Tls,
+    needs: &[Need::Handshakes, Need::Requests],
+    conditions: "",
     check: Check::Run(check),
 };
 
 fn check(evidence: &Evidence) -> Outcome {
     let Some(plan) = &evidence.plan.tls else { return Outcome::Pass };
     let Some(session) = &evidence.tls else {
-        return Outcome::Unchecked("no TLS handshake completed");
+        return Outcome::UNMET;
     };
     // A connection counts as opened when its handshake is done; an open loop opens more as it needs them.
     let closes_are_ours = closes_are_ours(evidence);
@@ -58,7 +60,7 @@ fn check(evidence: &Evidence) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, state, tls};
+    use crate::testing::{clean_run, judged, state, tls};
     use model::TlsSession;
 
     fn encrypted(handshakes: u64) -> Evidence {
@@ -71,30 +73,30 @@ mod tests {
 
     #[test]
     fn handshakes_beyond_the_first_of_each_connection_warn() {
-        assert_eq!(check(&encrypted(0)), Outcome::Pass);
-        assert_eq!(check(&encrypted(10_000)), Outcome::Pass);
-        assert_eq!(state(&check(&encrypted(10_100))), Some(FindingState::Warning));
+        assert_eq!(judged(&RULE, &encrypted(0)), Outcome::Pass);
+        assert_eq!(judged(&RULE, &encrypted(10_000)), Outcome::Pass);
+        assert_eq!(state(&judged(&RULE, &encrypted(10_100))), Some(FindingState::Warning));
         let mut grown = encrypted(10_100);
         grown.flow.grown = 10_100;
-        assert_eq!(check(&grown), Outcome::Pass, "an open loop that needed them");
+        assert_eq!(judged(&RULE, &grown), Outcome::Pass, "an open loop that needed them");
     }
 
     #[test]
     fn handshakes_of_the_warm_up_are_not_held_against_the_requests_of_the_window() {
         let mut evidence = encrypted(0);
         evidence.latency.handshake.n = 3_000_000;
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
     }
 
     #[test]
     fn declared_ones_pass_and_a_server_without_resumption_is_noted() {
         let mut evidence = encrypted(1_000_000);
         evidence.plan.keepalive = false;
-        assert_eq!(state(&check(&evidence)), Some(FindingState::Note));
+        assert_eq!(state(&judged(&RULE, &evidence)), Some(FindingState::Note));
         evidence.tls = Some(TlsSession { resumed: 900_000, ..TlsSession::default() });
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         evidence.tls = None;
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
-        assert_eq!(check(&clean_run()), Outcome::Pass);
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
+        assert_eq!(judged(&RULE, &clean_run()), Outcome::Pass);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::facts::whole_load::whole_load;
 use crate::text::list;
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::human::{percent, plural, rate, time};
 use model::{AgentLoss, AgentRecord, Evidence, FindingState, NS_PER_S, Second};
 
@@ -21,7 +21,9 @@ pub(crate) const RULE: Rule = Rule {
     detects: "agent on another machine that was lost, so that its part of the load is missing",
     threshold: "any part of the load missing from the window: bound; > 50 % of it, or fewer than 2 whole seconds with all \
                 of it: invalid; only what was in flight at its end: warning (plimsoll defaults)",
-    data: "what came from each agent, second by second",
+    applies: Applies::Always,
+    needs: &[Need::Requests],
+    conditions: "",
     check: Check::Run(check),
 };
 
@@ -110,16 +112,16 @@ fn when(evidence: &Evidence, at_ns: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::examples;
     use crate::judge_run;
-    use crate::testing::{clean_run, finding};
+    use crate::testing;
+    use crate::testing::{clean_run, finding, judged};
     use model::{Arrivals, Load, VerdictState};
 
     /// A run that had lost half of its load after two thirds was VALID, and the schedule, the load threads and burst credits
     /// were blamed.
     #[test]
     fn a_loss_is_a_bound_with_both_levels_and_no_rule_blames_anything_else() {
-        let mut evidence = examples::run("CL-18");
+        let mut evidence = testing::run("CL-18");
         evidence.plan.load = Load::Open { rate_per_s: 33_333.0, arrivals: Arrivals::Poisson, connections: 64 };
         let verdict = judge_run(&evidence);
         assert_eq!(verdict.state, VerdictState::Bound, "{verdict:#?}");
@@ -141,35 +143,35 @@ mod tests {
 
     #[test]
     fn a_loss_of_most_of_the_load_is_invalid_and_one_after_the_window_a_warning() {
-        let mut most = examples::run("CL-18");
+        let mut most = testing::run("CL-18");
         most.seconds.iter_mut().skip(1).for_each(|second| second.lost_share = 0.5);
-        let found = finding(check(&most));
+        let found = finding(judged(&RULE, &most));
         assert_eq!(found.state, FindingState::Invalid);
         assert!(found.message.contains("48 % of the planned load is missing"), "{}", found.message);
-        let mut half = examples::run("CL-18");
+        let mut half = testing::run("CL-18");
         half.seconds.iter_mut().skip(10).for_each(|second| second.lost_share = 0.9);
-        assert_eq!(finding(check(&half)).state, FindingState::Invalid, "60 % are missing");
+        assert_eq!(finding(judged(&RULE, &half)).state, FindingState::Invalid, "60 % are missing");
         let mut late = clean_run();
-        late.agents = examples::run("CL-18").agents;
+        late.agents = testing::run("CL-18").agents;
         late.agents.iter_mut().flat_map(|agent| &mut agent.lost).for_each(|loss| loss.at_ns = 31 * NS_PER_S);
-        let found = finding(check(&late));
+        let found = finding(judged(&RULE, &late));
         assert_eq!(found.state, FindingState::Warning);
         assert!(found.message.contains("was lost after the window: its requests"), "{}", found.message);
         late.seconds.clear();
-        let found = finding(check(&late));
+        let found = finding(judged(&RULE, &late));
         assert_eq!(found.state, FindingState::Invalid);
         assert!(found.message.ends_with("was lost before the window: nothing was measured"), "{}", found.message);
     }
 
     #[test]
     fn several_are_counted_and_some_named() {
-        let mut evidence = examples::run("CL-18");
+        let mut evidence = testing::run("CL-18");
         let (lost, name) = (evidence.agents[0].clone(), |i| format!("ssh://h{i}"));
         evidence.agents = (0..5).map(|i| AgentRecord { name: name(i), ..lost.clone() }).collect();
-        let message = finding(check(&evidence)).message;
+        let message = finding(judged(&RULE, &evidence)).message;
         assert!(message.starts_with("5 agents (ssh://h0, ssh://h1, ssh://h2 and 2 more) were lost"), "{message}");
         evidence.agents.iter_mut().for_each(|agent| agent.lost = None);
-        assert_eq!(check(&evidence), Outcome::Pass);
-        assert_eq!(check(&clean_run()), Outcome::Pass, "the load came from one process");
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &clean_run()), Outcome::Pass, "the load came from one process");
     }
 }

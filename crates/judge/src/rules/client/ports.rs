@@ -1,7 +1,7 @@
 //! CL-07: local ports exhausted.
 
 use crate::facts::failures_named;
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::human::count;
 use model::{Evidence, FindingState};
 
@@ -10,7 +10,9 @@ pub(crate) const RULE: Rule = Rule {
     title: "local ports exhausted",
     detects: "connections that failed because the client had no free local port",
     threshold: "any ports_exhausted failure: invalid (httperf: discard such results)",
-    data: "failures by kind",
+    applies: Applies::Always,
+    needs: &[Need::Requests],
+    conditions: "",
     check: Check::Run(check),
 };
 
@@ -33,21 +35,21 @@ fn check(evidence: &Evidence) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Mutate, clean_run, finding};
+    use crate::testing::{Mutate, clean_run, finding, judged};
 
     #[test]
     fn one_exhausted_port_invalidates_and_the_remedy_knows_the_flags() {
         let mut evidence = clean_run();
         evidence.fail("connect.ports_exhausted", 1);
-        let found = finding(check(&evidence));
+        let found = finding(judged(&RULE, &evidence));
         assert_eq!(found.state, FindingState::Invalid);
         assert!(!found.remedy.contains("--no-keepalive"));
         evidence.plan.keepalive = false;
-        assert!(finding(check(&evidence)).remedy.contains("--no-keepalive"));
+        assert!(finding(judged(&RULE, &evidence)).remedy.contains("--no-keepalive"));
     }
 
     #[test]
     fn silent_on_a_clean_run() {
-        assert_eq!(check(&clean_run()), Outcome::Pass);
+        assert_eq!(judged(&RULE, &clean_run()), Outcome::Pass);
     }
 }

@@ -1,6 +1,6 @@
 //! CL-05: offered rate not achieved.
 
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::human::{percent, rate};
 use model::{Evidence, FindingState, Load, NS_PER_S};
 
@@ -12,7 +12,9 @@ pub(crate) const RULE: Rule = Rule {
     title: "offered rate not achieved",
     detects: "open loop that sent fewer requests than scheduled",
     threshold: "sent / planned < 0.99 (Nighthawk): invalid if the client was late, bound if all connections were busy",
-    data: "open loop; planned and sent requests, send delay",
+    applies: Applies::OpenLoop,
+    needs: &[Need::Window, Need::PlannedRequests, Need::SendDelays],
+    conditions: "",
     check: Check::Run(check),
 };
 
@@ -21,9 +23,6 @@ fn check(evidence: &Evidence) -> Outcome {
         return Outcome::Pass; // a closed loop offers whatever it sends
     };
     let cohort = &evidence.cohort;
-    if cohort.counts.planned == 0 {
-        return Outcome::Unchecked("no request planned in the measurement window");
-    }
     let share = cohort.counts.sent as f64 / cohort.counts.planned as f64;
     if share >= SENT_SHARE_MIN {
         return Outcome::Pass;
@@ -58,28 +57,28 @@ fn check(evidence: &Evidence) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_open_run, clean_run, finding};
+    use crate::testing::{clean_open_run, clean_run, finding, judged};
 
     #[test]
     fn a_late_client_invalidates_and_busy_connections_bound() {
         let mut evidence = clean_open_run();
         evidence.cohort.counts.sent = 980_000;
         evidence.latency.slip_client.p99_ns = 50_000_000;
-        assert_eq!(finding(check(&evidence)).state, FindingState::Invalid);
+        assert_eq!(finding(judged(&RULE, &evidence)).state, FindingState::Invalid);
 
         evidence.latency.slip_blocked.p99_ns = 90_000_000;
-        let blocked = finding(check(&evidence));
+        let blocked = finding(judged(&RULE, &evidence));
         assert_eq!(blocked.state, FindingState::Bound);
         assert!(blocked.message.contains("all 64 connections"), "{}", blocked.message);
     }
 
     #[test]
     fn silent_when_sent_or_closed_and_unchecked_without_requests() {
-        assert_eq!(check(&clean_run()), Outcome::Pass);
+        assert_eq!(judged(&RULE, &clean_run()), Outcome::Pass);
         let mut evidence = clean_open_run();
         evidence.cohort.counts.sent = 990_000;
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         evidence.cohort.counts.planned = 0;
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
     }
 }

@@ -1,7 +1,7 @@
 //! CL-03: send delay of the client, as a share of the latency.
 
 use crate::facts::may_part_cpus;
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::human::{percent, time};
 use model::{Evidence, FindingState, Latencies, LatencySummary};
 
@@ -24,14 +24,13 @@ pub(crate) const RULE: Rule = Rule {
     threshold: "p99 send delay > 10 % of the p99 response time: warning; > 50 % and > 1 ms (scheduler time slice): \
                 bound; < 100 us (timer slack and wake-up): note; median send delay > 50 % of the median response time \
                 and > 1 ms: invalid (plimsoll defaults); arrival times: LD-01",
-    data: "open loop; histograms of send delay, response and service time",
+    applies: Applies::OpenLoop,
+    needs: &[Need::SendDelays, Need::ResponseTimes],
+    conditions: "",
     check: Check::Run(check),
 };
 
 fn check(evidence: &Evidence) -> Outcome {
-    if evidence.plan.load.is_closed() {
-        return Outcome::Pass; // no schedule, nothing to be late for
-    }
     let Latencies { slip_client: slip, response, service, .. } = &evidence.latency;
     if slip.n == 0 || response.n == 0 || response.p99_ns == 0 {
         return Outcome::Unchecked("no send delay or no response time recorded");
@@ -94,14 +93,14 @@ fn message(state: FindingState, latency: &Latencies, share: f64, is_upper: bool)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_open_run, clean_run, finding, state};
+    use crate::testing::{clean_open_run, clean_run, finding, judged, state};
 
     fn with_slip(slip_p99_ns: u64, response_p99_ns: u64) -> Outcome {
         let mut evidence = clean_open_run();
         evidence.latency.slip_client.p99_ns = slip_p99_ns;
         evidence.latency.response.p99_ns = response_p99_ns;
         evidence.latency.service.p99_ns = response_p99_ns - slip_p99_ns;
-        check(&evidence)
+        judged(&RULE, &evidence)
     }
 
     #[test]
@@ -136,7 +135,7 @@ mod tests {
         let with_medians = |slip_ns: u64, response_ns: u64| {
             let mut evidence = clean_open_run();
             (evidence.latency.slip_client.p50_ns, evidence.latency.response.p50_ns) = (slip_ns, response_ns);
-            check(&evidence)
+            judged(&RULE, &evidence)
         };
         assert_eq!(state(&with_medians(900_000, 1_000_000)), None, "less than a time slice; the p99 decides");
         assert_eq!(state(&with_medians(2_000_000, 4_000_000)), None);
@@ -148,10 +147,10 @@ mod tests {
 
     #[test]
     fn a_closed_loop_has_no_schedule_and_no_data_is_unchecked() {
-        assert_eq!(check(&clean_run()), Outcome::Pass);
-        assert_eq!(check(&clean_open_run()), Outcome::Pass);
+        assert_eq!(judged(&RULE, &clean_run()), Outcome::Pass);
+        assert_eq!(judged(&RULE, &clean_open_run()), Outcome::Pass);
         let mut evidence = clean_open_run();
         evidence.latency.slip_client.n = 0;
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::facts::disturbed::{Taken, left, taken};
 use crate::facts::{Placement, may_part_cpus, observed, placement};
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::human::percent;
 use model::{Cause, Evidence, FindingState, NS_PER_S, ThreadObserved};
 
@@ -21,14 +21,16 @@ pub(crate) const RULE: Rule = Rule {
     threshold: "100 ms slices with >= 10 ms of it are set aside; remaining wait, beyond 20 us per wake-up (at most 3 \
                 %), > 2 %: warning; > 10 %: bound; > 75 %: invalid; note if less, if CPUs are not the bottleneck or \
                 shared with the server (LD-08) (plimsoll defaults)",
-    data: "scheduler statistics of each load thread",
+    applies: Applies::Always,
+    needs: &[Need::Window, Need::SchedulerStatistics],
+    conditions: "",
     check: Check::Run(check),
 };
 
 fn check(evidence: &Evidence) -> Outcome {
     let threads = observed(evidence).and_then(|observed| observed.generator.as_ref()).map(|it| &it.threads);
     let Some(threads) = threads.filter(|threads| !threads.is_empty()) else {
-        return Outcome::Unchecked("scheduler statistics of the load threads unknown");
+        return Outcome::UNMET;
     };
     let waited = threads.iter().map(waited).fold(0.0, f64::max);
     if placement(evidence) == Placement::Shared
@@ -81,7 +83,7 @@ fn waited(thread: &ThreadObserved) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_open_run, clean_run, finding, generator, state};
+    use crate::testing::{clean_open_run, clean_run, finding, generator, judged, state};
 
     fn waiting(mut evidence: Evidence, wait_mean: f64) -> Evidence {
         generator(&mut evidence).threads[0].wait_mean = wait_mean;
@@ -90,10 +92,10 @@ mod tests {
 
     #[test]
     fn fires_by_the_share_of_time_waited() {
-        assert_eq!(check(&waiting(clean_run(), 0.02)), Outcome::Pass);
-        assert_eq!(state(&check(&waiting(clean_run(), 0.08))), Some(FindingState::Warning));
-        assert_eq!(state(&check(&waiting(clean_run(), 0.30))), Some(FindingState::Bound));
-        let found = finding(check(&waiting(clean_open_run(), 0.30)));
+        assert_eq!(judged(&RULE, &waiting(clean_run(), 0.02)), Outcome::Pass);
+        assert_eq!(state(&judged(&RULE, &waiting(clean_run(), 0.08))), Some(FindingState::Warning));
+        assert_eq!(state(&judged(&RULE, &waiting(clean_run(), 0.30))), Some(FindingState::Bound));
+        let found = finding(judged(&RULE, &waiting(clean_open_run(), 0.30)));
         assert_eq!(found.state, FindingState::Bound, "it has a direction in an open loop as well");
         assert!(found.message.contains("30 % of the time: the server sustains at least"), "{}", found.message);
     }
@@ -105,17 +107,17 @@ mod tests {
         {
             let mut evidence = waiting(clean_run(), wait_mean);
             generator(&mut evidence).threads[0].runs_per_s = runs_per_s;
-            assert_eq!(state(&check(&evidence)), expected, "{wait_mean}");
+            assert_eq!(state(&judged(&RULE, &evidence)), expected, "{wait_mean}");
         }
         let mut evidence = waiting(clean_run(), 0.30);
         evidence.plan.cpus = vec![0, 1];
-        assert_eq!(state(&check(&evidence)), Some(FindingState::Note));
+        assert_eq!(state(&judged(&RULE, &evidence)), Some(FindingState::Note));
     }
 
     #[test]
     fn without_the_schedulers_times_it_is_unchecked() {
         let mut evidence = clean_run();
         generator(&mut evidence).threads.clear();
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::facts::disturbed::{TAKEN_MIN_S, Taken, left, taken};
 use crate::facts::{client_cpus, client_machine};
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Need, Outcome, Rule, Whose};
 use model::human::percent;
 use model::{Cause, Evidence, MachineObserved};
 
@@ -15,13 +15,15 @@ pub(crate) const RULE: Rule = Rule {
     threshold: "100 ms slices with >= 20 ms of steal are set aside; remaining steal on CPUs that load threads may use \
                 > 1 %: warning; > 5 %: bound; > 75 %: invalid; note if less, or if CPUs are not the bottleneck \
                 (plimsoll defaults); >= 100 ms in total",
-    data: "CPU times of this machine; CPU affinity of the load threads (else all)",
+    applies: Applies::Always,
+    needs: &[Need::Window, Need::Machine(Whose::Clients), Need::WhereKnown(&[Need::Affinity])],
+    conditions: "",
     check: Check::Run(check),
 };
 
 fn check(evidence: &Evidence) -> Outcome {
     let Some(machine) = client_machine(evidence).and_then(|observed| observed.machine.as_ref()) else {
-        return Outcome::Unchecked("CPU times of this machine unknown");
+        return Outcome::UNMET;
     };
     let stolen = stolen(evidence, machine);
     let facts = format!(
@@ -47,7 +49,7 @@ fn stolen(evidence: &Evidence, machine: &MachineObserved) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, finding, machine, state};
+    use crate::testing::{clean_run, finding, judged, machine, state};
     use model::FindingState;
 
     #[test]
@@ -56,9 +58,9 @@ mod tests {
         {
             let mut evidence = clean_run();
             machine(&mut evidence).cpu_shares[1].steal = steal;
-            assert_eq!(state(&check(&evidence)), expected, "{steal}");
+            assert_eq!(state(&judged(&RULE, &evidence)), expected, "{steal}");
             machine(&mut evidence).cpu_shares.swap(0, 1);
-            assert_eq!(check(&evidence), Outcome::Pass, "it was the server's CPU");
+            assert_eq!(judged(&RULE, &evidence), Outcome::Pass, "it was the server's CPU");
         }
     }
 
@@ -67,7 +69,7 @@ mod tests {
         let mut evidence = clean_run();
         machine(&mut evidence).cpu_shares[1].steal = 0.02;
         evidence.measured_ns = 3_000_000_000;
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
     }
 
     #[test]
@@ -75,9 +77,9 @@ mod tests {
         let mut evidence = clean_run();
         machine(&mut evidence).steal_mean = 0.02;
         machine(&mut evidence).cpu_shares.clear();
-        let found = finding(check(&evidence));
+        let found = finding(judged(&RULE, &evidence));
         assert!(found.message.starts_with("steal took 2.0 % of the client's"), "{}", found.message);
         evidence.observed = None;
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::facts::disturbed::{TAKEN_MIN_S, Taken, left};
 use crate::facts::kernel::counter;
-use crate::facts::{client_machine, seconds};
-use crate::{Check, Outcome, Rule};
+use crate::facts::seconds;
+use crate::{Applies, Check, Need, Outcome, Rule, Whose};
 use model::human::{plural, time};
 use model::{Cause, Evidence, NS_PER_S};
 
@@ -19,19 +19,16 @@ pub(crate) const RULE: Rule = Rule {
     threshold: "100 ms slices with >= 10 ms of it are set aside; remaining throttled time > 0.1 % (affects p99.9): \
                 warning; > 5 %: bound; > 75 %: invalid; note if less, or if CPUs are not the bottleneck (plimsoll \
                 defaults); >= 100 ms in total",
-    data: "counters of the client's control group",
+    applies: Applies::Always,
+    needs: &[Need::Window, Need::ControlGroup(Whose::Clients)],
+    conditions: "",
     check: Check::Run(check),
 };
 
 fn check(evidence: &Evidence) -> Outcome {
     let stops = counter(evidence, PART, "throttled_periods").zip(counter(evidence, PART, "throttled_ns"));
     let Some((periods, ns)) = stops else {
-        let gauges = client_machine(evidence).and_then(|observed| observed.gauges.get(PART));
-        // A group is known and has no quota: nothing can stop it.
-        return match gauges.is_some_and(|gauges| !gauges.contains_key("cpu_quota_ns_per_s")) {
-            true => Outcome::Pass,
-            false => Outcome::Unchecked("control group of the client unknown"),
-        };
+        return Outcome::Pass; // a group without a quota
     };
     if periods == 0 && ns == 0 {
         return Outcome::Pass;
@@ -48,7 +45,7 @@ fn check(evidence: &Evidence) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, finding, set_counter};
+    use crate::testing::{clean_run, finding, judged, set_counter};
     use model::FindingState;
 
     fn stopped(periods: u64, ns: u64) -> Evidence {
@@ -60,22 +57,22 @@ mod tests {
 
     #[test]
     fn stops_bound_and_short_ones_warn_or_are_nothing() {
-        let found = finding(check(&stopped(40, 2_000_000_000)));
+        let found = finding(judged(&RULE, &stopped(40, 2_000_000_000)));
         assert_eq!(found.state, FindingState::Bound);
         assert!(found.message.contains("in 40 periods, 2.00 s in total"), "{}", found.message);
-        assert_eq!(finding(check(&stopped(9, 200_000_000))).state, FindingState::Warning);
-        assert_eq!(check(&stopped(1, 20_000_000)), Outcome::Pass, "two steps of the kernel's clock");
+        assert_eq!(finding(judged(&RULE, &stopped(9, 200_000_000))).state, FindingState::Warning);
+        assert_eq!(judged(&RULE, &stopped(1, 20_000_000)), Outcome::Pass, "two steps of the kernel's clock");
     }
 
     #[test]
     fn no_stop_and_no_quota_pass_and_no_group_is_unchecked() {
-        assert_eq!(check(&stopped(0, 0)), Outcome::Pass);
+        assert_eq!(judged(&RULE, &stopped(0, 0)), Outcome::Pass);
         let mut evidence = clean_run();
         let observed = evidence.observed.as_mut().expect("it is observed");
         observed.counters.remove(PART);
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
         let observed = evidence.observed.as_mut().expect("it is observed");
         observed.gauges.insert(PART.to_owned(), [("memory_bytes".to_owned(), Default::default())].into());
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
     }
 }

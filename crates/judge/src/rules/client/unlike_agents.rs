@@ -1,6 +1,6 @@
 //! CL-19: agents that see the server differently.
 
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::human::time;
 use model::{Estimate, Evidence, FindingState};
 
@@ -15,7 +15,9 @@ pub(crate) const RULE: Rule = Rule {
     detects: "agents whose response times differ by more than chance, as their paths to the server do",
     threshold: "median response times of the seconds of two agents > 25 % and > 100 us apart, and their 95 % intervals (or \
                 ranges, where they bear none) too: note (plimsoll defaults)",
-    data: "response times of each agent in >= 5 seconds",
+    applies: Applies::Agents,
+    needs: &[Need::ResponseTimes],
+    conditions: ">= 5 seconds with responses of each agent",
     check: Check::Run(check),
 };
 
@@ -52,12 +54,12 @@ fn check(evidence: &Evidence) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::examples;
-    use crate::testing::{clean_run, finding};
+    use crate::testing;
+    use crate::testing::{clean_run, finding, judged};
 
     /// Two agents, the second with this median.
     fn with(second: Estimate) -> Evidence {
-        let mut evidence = examples::run("CL-19");
+        let mut evidence = testing::run("CL-19");
         evidence.agents[1].window.iter_mut().for_each(|window| window.second_p50_ns = Some(second));
         evidence
     }
@@ -69,7 +71,7 @@ mod tests {
     /// A median of 5.7 ms was told, which neither agent saw.
     #[test]
     fn agents_at_different_distances_are_noted_with_both_figures() {
-        let found = finding(check(&with(within(21e6, 1e6))));
+        let found = finding(judged(&RULE, &with(within(21e6, 1e6))));
         assert_eq!(found.state, FindingState::Note);
         let text = "half of the responses come within 80.0 µs at ssh://load1 and within 21.0 ms at ssh://load2";
         assert!(found.message.contains(text), "{}", found.message);
@@ -83,11 +85,11 @@ mod tests {
             ("small", within(120e3, 1e3)),
             ("without an interval", Estimate { value: 21e6, ..Estimate::default() }),
         ] {
-            assert_eq!(check(&with(second)), Outcome::Pass, "{name}");
+            assert_eq!(judged(&RULE, &with(second)), Outcome::Pass, "{name}");
         }
-        assert_eq!(check(&clean_run()), Outcome::Pass);
+        assert_eq!(judged(&RULE, &clean_run()), Outcome::Pass);
         let mut short = with(within(21e6, 1e6));
         short.agents[0].window = None;
-        assert!(matches!(check(&short), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &short), Outcome::Unchecked(_)));
     }
 }

@@ -1,7 +1,7 @@
 //! SA-02: width of the capacity bracket.
 
 use crate::facts::saturation::held;
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::human::{percent, rate};
 use model::{FindingState, SweepEvidence};
 
@@ -15,20 +15,19 @@ pub(crate) const RULE: Rule = Rule {
     threshold: "rates > 2 % apart, or > 1.5 times the width that was asked for: note; no rate held, or an end not \
                 confirmed by fresh trials: bound; no rate held, and client faults or lost CPU time may be why: \
                 invalid (plimsoll defaults)",
-    data: "sweep over rates, one sustained below one that was not; search for a capacity",
+    applies: Applies::Always,
+    needs: &[Need::Requests],
+    conditions: "a sweep over rates with one sustained below one that was not, or a search for a capacity",
     check: Check::Sweep(check),
 };
 
 fn check(sweep: &SweepEvidence) -> Outcome {
     let points = &sweep.points;
-    if points.is_empty() {
-        return Outcome::Unchecked("the sweep has no points");
-    }
     if !sweep.over_rate {
         return Outcome::Pass; // a plateau over connections is no point between two loads
     }
     let Some(high) = points.iter().position(|point| !held(point)) else {
-        return if points.len() < 2 { Outcome::Unchecked("only one load measured") } else { Outcome::Pass };
+        return if points.len() < 2 { Outcome::UNMET } else { Outcome::Pass };
     };
     let Some(low) = high.checked_sub(1) else {
         return Outcome::Unchecked("no rate was sustained");
@@ -47,7 +46,7 @@ fn check(sweep: &SweepEvidence) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_sweep, finding};
+    use crate::testing::{clean_sweep, finding, judged_sweep};
 
     /// Rates of which the second and later were offered in full and came back as given.
     fn rates(curve: &[(f64, f64)]) -> SweepEvidence {
@@ -61,18 +60,18 @@ mod tests {
 
     #[test]
     fn the_range_is_named_and_a_close_one_is_silent() {
-        let found = finding(check(&rates(&[(1000.0, 1000.0), (2000.0, 1999.0), (4000.0, 2100.0)])));
+        let found = finding(judged_sweep(&RULE, &rates(&[(1000.0, 1000.0), (2000.0, 1999.0), (4000.0, 2100.0)])));
         assert_eq!(found.state, FindingState::Note);
         assert_eq!(found.message, "the capacity is between 2,000/s and 4,000/s, 100 % apart: quote the range");
         assert_eq!(found.remedy, "refine the sweep: --from 2000 --to 4000");
-        assert_eq!(check(&rates(&[(2000.0, 2000.0), (2030.0, 1950.0)])), Outcome::Pass);
+        assert_eq!(judged_sweep(&RULE, &rates(&[(2000.0, 2000.0), (2030.0, 1950.0)])), Outcome::Pass);
     }
 
     #[test]
     fn connections_and_rates_that_were_all_held_pass() {
-        assert_eq!(check(&clean_sweep(&[(1.0, 100.0), (2.0, 110.0)])), Outcome::Pass);
-        assert_eq!(check(&rates(&[(1000.0, 1000.0), (2000.0, 2000.0)])), Outcome::Pass);
-        assert!(matches!(check(&rates(&[(2000.0, 1500.0), (4000.0, 1500.0)])), Outcome::Unchecked(_)));
-        assert!(matches!(check(&rates(&[(1000.0, 1000.0)])), Outcome::Unchecked(_)));
+        assert_eq!(judged_sweep(&RULE, &clean_sweep(&[(1.0, 100.0), (2.0, 110.0)])), Outcome::Pass);
+        assert_eq!(judged_sweep(&RULE, &rates(&[(1000.0, 1000.0), (2000.0, 2000.0)])), Outcome::Pass);
+        assert!(matches!(judged_sweep(&RULE, &rates(&[(2000.0, 1500.0), (4000.0, 1500.0)])), Outcome::Unchecked(_)));
+        assert!(matches!(judged_sweep(&RULE, &rates(&[(1000.0, 1000.0)])), Outcome::Unchecked(_)));
     }
 }

@@ -5,8 +5,8 @@ use crate::facts::kernel::throttled_share;
 use crate::facts::observed;
 use crate::facts::saturation::{peak_index, saturated};
 use crate::limiter;
-use crate::sweep::place;
-use crate::{About, BesideLimiter, Check, Outcome, Rule};
+use crate::text::place;
+use crate::{About, Applies, BesideLimiter, Check, Need, Outcome, Rule};
 use model::human::percent;
 use model::{Evidence, FindingState, LimiterContext, SweepEvidence};
 use stats::fit_pool;
@@ -24,7 +24,9 @@ pub(crate) const RULE: Rule = Rule {
     detects: "curve that flattens although no monitored resource is busy",
     threshold: "no resource at the peak >= 0.7 used, no queue (Gregg: why not double?): warning; note if the curve \
                 fits a fixed number of workers to within 10 %; silent where a limiter is named",
-    data: "saturated sweep; CPUs, threads, pools and queues of the server at its peak",
+    applies: Applies::Always,
+    needs: &[Need::Window, Need::Server],
+    conditions: "a sweep that saturated the server; CPUs, threads, pools or queues of it at the peak",
     check: Check::Sweep(check),
 };
 
@@ -36,7 +38,7 @@ fn check(sweep: &SweepEvidence) -> Outcome {
     };
     let evidence = &sweep.points[peak].evidence;
     if observed(evidence).is_none_or(|observed| observed.server.is_none()) {
-        return Outcome::Unchecked("server not monitored");
+        return Outcome::Unchecked("server not monitored at the peak");
     }
     let used = used(evidence);
     let Some((name, most)) = used.iter().max_by(|a, b| a.1.total_cmp(&b.1)) else {
@@ -85,7 +87,7 @@ fn workers(sweep: &SweepEvidence) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_sweep, finding, machine, server, set_figure};
+    use crate::testing::{clean_sweep, finding, judged_sweep, machine, server, set_figure};
     use model::ServerThreadObserved;
 
     /// Nothing is used at any load.
@@ -105,13 +107,13 @@ mod tests {
 
     #[test]
     fn a_bend_without_a_cause_warns_and_one_like_a_pools_is_noted() {
-        let found = finding(check(&idle(&ODD)));
+        let found = finding(judged_sweep(&RULE, &idle(&ODD)));
         assert_eq!(found.state, FindingState::Warning);
         assert!(
             found.message.starts_with("no saturated resource at 8 connections: the client is highest, 50 %"),
             "{found:?}"
         );
-        let found = finding(check(&idle(&POOL)));
+        let found = finding(judged_sweep(&RULE, &idle(&POOL)));
         assert_eq!(found.state, FindingState::Note);
         assert!(found.message.contains("fits about 4 workers"), "{}", found.message);
     }
@@ -132,15 +134,18 @@ mod tests {
         ] {
             let mut sweep = idle(&ODD);
             sweep.points.iter_mut().for_each(|point| mutate(&mut point.evidence));
-            assert_eq!(check(&sweep), Outcome::Pass);
+            assert_eq!(judged_sweep(&RULE, &sweep), Outcome::Pass);
         }
     }
 
     #[test]
     fn without_saturation_or_a_look_at_the_server_it_is_unchecked() {
-        assert!(matches!(check(&idle(&[(1.0, 100.0), (2.0, 200.0), (4.0, 390.0)])), Outcome::Unchecked(_)));
+        assert!(matches!(
+            judged_sweep(&RULE, &idle(&[(1.0, 100.0), (2.0, 200.0), (4.0, 390.0)])),
+            Outcome::Unchecked(_)
+        ));
         let mut sweep = idle(&POOL);
         sweep.points.iter_mut().for_each(|point| point.evidence.observed = None);
-        assert!(matches!(check(&sweep), Outcome::Unchecked(_)));
+        assert!(matches!(judged_sweep(&RULE, &sweep), Outcome::Unchecked(_)));
     }
 }

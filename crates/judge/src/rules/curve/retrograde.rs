@@ -2,8 +2,8 @@
 
 use crate::facts::curve::fit_repeats;
 use crate::facts::saturation::{FALLEN_SHARE, peak_index};
-use crate::sweep::place;
-use crate::{Check, Outcome, Rule};
+use crate::text::place;
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::human::{percent, rate};
 use model::{FindingState, SweepEvidence};
 
@@ -13,14 +13,16 @@ pub(crate) const RULE: Rule = Rule {
     detects: "server that does less under more load",
     threshold: "goodput from a load past the peak up to the last < 0.9 of the highest, and at the last lower by more than \
                 chance (as many levels, errors of iterations and of so few responses): note (plimsoll default)",
-    data: "sweep of >= 2 loads",
+    applies: Applies::Always,
+    needs: &[Need::Loads],
+    conditions: "",
     check: Check::Sweep(check),
 };
 
 fn check(sweep: &SweepEvidence) -> Outcome {
     let points = &sweep.points;
     let (Some(peak), true) = (peak_index(points), points.len() >= 2) else {
-        return Outcome::Unchecked("only one load measured");
+        return Outcome::UNMET;
     };
     let highest = points.iter().map(|point| point.goodput_per_s).fold(0.0, f64::max);
     // One load in the middle that is low is no overload.
@@ -42,12 +44,14 @@ fn check(sweep: &SweepEvidence) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_sweep, finding};
+    use crate::testing::{clean_sweep, finding, judged_sweep};
 
     #[test]
     fn a_fall_is_noted_with_the_load_it_begins_at() {
-        let found =
-            finding(check(&clean_sweep(&[(1.0, 100.0), (2.0, 200.0), (4.0, 190.0), (8.0, 150.0), (16.0, 80.0)])));
+        let found = finding(judged_sweep(
+            &RULE,
+            &clean_sweep(&[(1.0, 100.0), (2.0, 200.0), (4.0, 190.0), (8.0, 150.0), (16.0, 80.0)]),
+        ));
         assert_eq!(found.state, FindingState::Note);
         let expected = "goodput falls from 8 connections on, to 80.0/s (40 % of the peak): overload makes this server \
                         slower";
@@ -57,18 +61,18 @@ mod tests {
     #[test]
     fn one_low_load_among_others_and_a_fall_within_chance_are_no_overload() {
         let curve = [(1.0, 100.0), (2.0, 200.0), (4.0, 150.0), (8.0, 198.0), (16.0, 199.0)];
-        assert_eq!(check(&clean_sweep(&curve)), Outcome::Pass);
+        assert_eq!(judged_sweep(&RULE, &clean_sweep(&curve)), Outcome::Pass);
         let mut noisy = clean_sweep(&[(1.0, 100.0), (2.0, 200.0), (4.0, 195.0), (8.0, 178.0)]);
-        assert!(matches!(check(&noisy), Outcome::Fired(_)));
+        assert!(matches!(judged_sweep(&RULE, &noisy), Outcome::Fired(_)));
         for point in &mut noisy.points {
             point.iterations_per_s = [0.93, 1.07].map(|noise| noise * point.goodput_per_s).to_vec();
         }
-        assert_eq!(check(&noisy), Outcome::Pass);
+        assert_eq!(judged_sweep(&RULE, &noisy), Outcome::Pass);
     }
 
     #[test]
     fn a_plateau_passes_and_one_load_is_unchecked() {
-        assert_eq!(check(&clean_sweep(&[(1.0, 100.0), (2.0, 200.0), (4.0, 185.0)])), Outcome::Pass);
-        assert!(matches!(check(&clean_sweep(&[(1.0, 100.0)])), Outcome::Unchecked(_)));
+        assert_eq!(judged_sweep(&RULE, &clean_sweep(&[(1.0, 100.0), (2.0, 200.0), (4.0, 185.0)])), Outcome::Pass);
+        assert!(matches!(judged_sweep(&RULE, &clean_sweep(&[(1.0, 100.0)])), Outcome::Unchecked(_)));
     }
 }

@@ -1,9 +1,9 @@
 //! SA-01 and SA-03: sweeps that end before saturation or with their peak.
 
 use crate::facts::saturation::{gain_per_doubling, peak_index, saturated};
-use crate::sweep::place;
+use crate::text::place;
 use crate::text::round_up;
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::human::{percent, rate};
 use model::{FindingState, SweepEvidence};
 
@@ -13,7 +13,9 @@ pub(crate) const NO_FAILING_LOAD: Rule = Rule {
     detects: "sweep that ended while more load still raised goodput, or search for a capacity in which no load failed",
     threshold: "goodput gain >= 3 % per doubling over the last one and two doublings of connections and no fall \
                 (plimsoll default), or last rate sustained to 99 % (Nighthawk), or no failing load: bound",
-    data: "sweep of >= 2 loads, or search for a capacity",
+    applies: Applies::Always,
+    needs: &[Need::Loads],
+    conditions: "",
     check: Check::Sweep(check_saturated),
 };
 
@@ -23,19 +25,19 @@ pub(crate) const PEAK_AT_EDGE: Rule = Rule {
     detects: "peak that may not be the true one",
     threshold: "goodput at the last load > 1 % above any other (plimsoll default): bound; note if it gained < 3 % per \
                 doubling (SA-01)",
-    data: "sweep of >= 2 loads",
+    applies: Applies::Always,
+    needs: &[Need::Loads],
+    conditions: "",
     check: Check::Sweep(check_edge),
 };
 
 /// Told where there was nothing before: JSON has no infinity.
 const GAIN_MAX: f64 = 1e6;
 
-const ONE_LOAD: &str = "only one load measured";
-
 fn check_saturated(sweep: &SweepEvidence) -> Outcome {
     let points = &sweep.points;
     let (Some(peak), true) = (peak_index(points), points.len() >= 2) else {
-        return Outcome::Unchecked(ONE_LOAD);
+        return Outcome::UNMET;
     };
     if saturated(sweep) {
         return Outcome::Pass;
@@ -63,7 +65,7 @@ fn check_saturated(sweep: &SweepEvidence) -> Outcome {
 fn check_edge(sweep: &SweepEvidence) -> Outcome {
     let points = &sweep.points;
     let (Some(peak), true) = (peak_index(points), points.len() >= 2) else {
-        return Outcome::Unchecked(ONE_LOAD);
+        return Outcome::UNMET;
     };
     if peak + 1 < points.len() {
         return Outcome::Pass;
@@ -91,22 +93,25 @@ fn extend(sweep: &SweepEvidence) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_sweep, finding};
+    use crate::testing::{clean_sweep, finding, judged_sweep};
 
     #[test]
     fn a_flat_end_is_saturated() {
         let sweep = clean_sweep(&[(1.0, 100.0), (2.0, 170.0), (4.0, 175.0), (8.0, 174.0)]);
         assert!(saturated(&sweep));
-        assert_eq!((check_saturated(&sweep), check_edge(&sweep)), (Outcome::Pass, Outcome::Pass));
+        assert_eq!(
+            (judged_sweep(&NO_FAILING_LOAD, &sweep), judged_sweep(&PEAK_AT_EDGE, &sweep)),
+            (Outcome::Pass, Outcome::Pass)
+        );
     }
 
     #[test]
     fn a_rising_end_bounds() {
         let sweep = clean_sweep(&[(1.0, 100.0), (2.0, 190.0), (4.0, 350.0)]);
-        let rising = finding(check_saturated(&sweep));
+        let rising = finding(judged_sweep(&NO_FAILING_LOAD, &sweep));
         assert_eq!(rising.state, FindingState::Bound);
         assert!(rising.message.contains("84 %") && rising.message.contains("350/s or more"), "{}", rising.message);
-        let edge = finding(check_edge(&sweep));
+        let edge = finding(judged_sweep(&PEAK_AT_EDGE, &sweep));
         assert_eq!((edge.state, edge.remedy.as_str()), (FindingState::Bound, "go further: --to 16"));
     }
 
@@ -114,8 +119,8 @@ mod tests {
     #[test]
     fn loads_without_a_good_response_have_no_infinite_gain() {
         let none = clean_sweep(&[(1.0, 0.0), (2.0, 0.0), (4.0, 0.0)]);
-        assert_eq!(check_saturated(&none), Outcome::Unchecked("no good response at any load"));
-        let late = finding(check_saturated(&clean_sweep(&[(1.0, 0.0), (2.0, 10.0)])));
+        assert_eq!(judged_sweep(&NO_FAILING_LOAD, &none), Outcome::Unchecked("no good response at any load"));
+        let late = finding(judged_sweep(&NO_FAILING_LOAD, &clean_sweep(&[(1.0, 0.0), (2.0, 10.0)])));
         assert!(late.message.starts_with("the first good responses came at 2 connections: "), "{}", late.message);
         assert!(late.evidence.values().all(|value| value.is_finite()), "{late:?}");
     }
@@ -123,8 +128,8 @@ mod tests {
     #[test]
     fn a_peak_at_a_flat_edge_is_a_note() {
         let sweep = clean_sweep(&[(1.0, 100.0), (2.0, 172.0), (4.0, 175.0)]);
-        assert_eq!(check_saturated(&sweep), Outcome::Pass);
-        let edge = finding(check_edge(&sweep));
+        assert_eq!(judged_sweep(&NO_FAILING_LOAD, &sweep), Outcome::Pass);
+        let edge = finding(judged_sweep(&PEAK_AT_EDGE, &sweep));
         assert_eq!(edge.state, FindingState::Note);
         assert_eq!(
             edge.message,
@@ -136,14 +141,14 @@ mod tests {
     fn a_plateau_that_ends_highest_by_chance_has_its_peak_where_it_begins() {
         let sweep = clean_sweep(&[(1.0, 100.0), (2.0, 174.0), (4.0, 173.0), (8.0, 175.0)]);
         assert_eq!(peak_index(&sweep.points), Some(1));
-        assert_eq!(check_edge(&sweep), Outcome::Pass);
+        assert_eq!(judged_sweep(&PEAK_AT_EDGE, &sweep), Outcome::Pass);
     }
 
     #[test]
     fn a_sweep_that_ended_early_is_told_to_finish() {
         let mut sweep = clean_sweep(&[(1.0, 100.0), (2.0, 190.0)]);
         sweep.limit = 64.0;
-        assert!(finding(check_edge(&sweep)).remedy.contains("limit of 64"));
+        assert!(finding(judged_sweep(&PEAK_AT_EDGE, &sweep)).remedy.contains("limit of 64"));
     }
 
     #[test]
@@ -153,16 +158,16 @@ mod tests {
         for point in &mut sweep.points {
             point.evidence.cohort.counts.planned = point.load as u64 * 30;
         }
-        assert_eq!(finding(check_saturated(&sweep)).state, FindingState::Bound);
+        assert_eq!(finding(judged_sweep(&NO_FAILING_LOAD, &sweep)).state, FindingState::Bound);
         sweep.points[1].goodput_per_s = 1_900.0;
-        assert_eq!(check_saturated(&sweep), Outcome::Pass);
+        assert_eq!(judged_sweep(&NO_FAILING_LOAD, &sweep), Outcome::Pass);
     }
 
     #[test]
     fn one_point_is_unchecked() {
         let sweep = clean_sweep(&[(1.0, 100.0)]);
-        assert!(matches!(check_saturated(&sweep), Outcome::Unchecked(_)));
-        assert!(matches!(check_edge(&sweep), Outcome::Unchecked(_)));
+        assert!(matches!(judged_sweep(&NO_FAILING_LOAD, &sweep), Outcome::Unchecked(_)));
+        assert!(matches!(judged_sweep(&PEAK_AT_EDGE, &sweep), Outcome::Unchecked(_)));
         assert!(!saturated(&sweep));
     }
 }

@@ -1,8 +1,8 @@
 //! SA-06: load that did worse than a higher one.
 
 use crate::facts::saturation::{FALLEN_SHARE, held, peak_index};
-use crate::sweep::place;
-use crate::{Check, Outcome, Rule};
+use crate::text::place;
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::{FindingState, SweepEvidence};
 
 pub(crate) const RULE: Rule = Rule {
@@ -11,14 +11,16 @@ pub(crate) const RULE: Rule = Rule {
     detects: "load that did worse than a higher one",
     threshold: "a rate sustained above one that was not; over connections, goodput before the peak < 0.9 of that at a \
                 smaller load: warning (plimsoll default)",
-    data: "sweep of >= 2 loads, or search for a capacity",
+    applies: Applies::Always,
+    needs: &[Need::Loads],
+    conditions: "",
     check: Check::Sweep(check),
 };
 
 fn check(sweep: &SweepEvidence) -> Outcome {
     let points = &sweep.points;
     let (Some(peak), true) = (peak_index(points), points.len() >= 2) else {
-        return Outcome::Unchecked("only one load measured");
+        return Outcome::UNMET;
     };
     let (low, high, what) = if sweep.over_rate {
         let failed = points.iter().position(|point| !held(point));
@@ -50,7 +52,7 @@ fn check(sweep: &SweepEvidence) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_sweep, finding};
+    use crate::testing::{clean_sweep, finding, judged_sweep};
 
     #[test]
     fn a_rate_held_above_one_that_was_not_warns() {
@@ -59,22 +61,26 @@ mod tests {
         for point in &mut sweep.points {
             point.evidence.cohort.counts.planned = (point.load * 30.0) as u64;
         }
-        let found = finding(check(&sweep));
+        let found = finding(judged_sweep(&RULE, &sweep));
         assert_eq!(found.state, FindingState::Warning);
         assert!(found.message.starts_with("2,000/s was not sustained, but 3,000/s did better"), "{}", found.message);
         sweep.points.remove(1);
-        assert_eq!(check(&sweep), Outcome::Pass);
+        assert_eq!(judged_sweep(&RULE, &sweep), Outcome::Pass);
     }
 
     #[test]
     fn a_dip_before_the_peak_warns_and_a_rising_curve_passes() {
-        let found = finding(check(&clean_sweep(&[(1.0, 100.0), (2.0, 170.0), (4.0, 90.0), (8.0, 200.0)])));
+        let found =
+            finding(judged_sweep(&RULE, &clean_sweep(&[(1.0, 100.0), (2.0, 170.0), (4.0, 90.0), (8.0, 200.0)])));
         assert!(
             found.message.starts_with("4 connections did less than a smaller load, but 8 conn"),
             "{}",
             found.message
         );
-        assert_eq!(check(&clean_sweep(&[(1.0, 100.0), (2.0, 170.0), (4.0, 160.0), (8.0, 90.0)])), Outcome::Pass);
-        assert!(matches!(check(&clean_sweep(&[(1.0, 100.0)])), Outcome::Unchecked(_)));
+        assert_eq!(
+            judged_sweep(&RULE, &clean_sweep(&[(1.0, 100.0), (2.0, 170.0), (4.0, 160.0), (8.0, 90.0)])),
+            Outcome::Pass
+        );
+        assert!(matches!(judged_sweep(&RULE, &clean_sweep(&[(1.0, 100.0)])), Outcome::Unchecked(_)));
     }
 }

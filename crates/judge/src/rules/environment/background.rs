@@ -1,9 +1,8 @@
 //! EN-03: CPU time of other processes.
 
 use crate::facts::disturbed::{self, INVALID_SHARE, Taken, account};
-use crate::facts::kernel::{ELSEWHERE, is_server_seen};
 use crate::text::{list, observable, program};
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Need, Outcome, Rule, Whose};
 use model::human::percent;
 use model::{Basis, Cause, Evidence, FindingState, MachineObserved, OTHER_VARIANT, OtherObserved, OthersObserved};
 
@@ -33,18 +32,17 @@ pub(crate) const RULE: Rule = Rule {
                 > 5 %: bound; > 75 %: invalid (plimsoll defaults); note if less, or if CPUs are not the bottleneck; bound \
                 if > 2 % are used by processes of which this user cannot see whether they work for the server; kernel \
                 threads count from 2 % each",
-    data: "CPU time of all processes of the server's machine",
+    applies: Applies::Always,
+    needs: &[Need::Window, Need::Machine(Whose::Servers), Need::OtherProcesses],
+    conditions: "",
     check: Check::Run(check),
 };
 
 fn check(evidence: &Evidence) -> Outcome {
-    if !is_server_seen(evidence) {
-        return Outcome::Unchecked(ELSEWHERE);
-    }
     let observed = evidence.observed.as_ref();
     let Some((machine, others)) = observed.and_then(|seen| Some((seen.machine.as_ref()?, seen.others.as_ref()?)))
     else {
-        return Outcome::Unchecked("other processes of this machine not monitored");
+        return Outcome::UNMET;
     };
     let place = Place::of(evidence, machine);
     let found = of_foreign(evidence, others, &place);
@@ -196,7 +194,7 @@ fn named(processes: &[&OtherObserved], cpus: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, finding, state};
+    use crate::testing::{clean_run, finding, judged, state};
     use model::{CpuShares, Disturbance, NS_PER_S, OthersObserved, Stretch};
 
     /// On 2 CPUs.
@@ -215,12 +213,12 @@ mod tests {
 
     #[test]
     fn shares_of_all_processors_decide_and_a_machine_with_idle_ones_is_not_spoilt() {
-        assert_eq!(check(&with(&[("sshd", 0.02), ("cron", 0.02)], 0.9)), Outcome::Pass);
-        let found = finding(check(&with(&[("stress-ng", 0.19), ("sh", 0.001)], 0.9)));
+        assert_eq!(judged(&RULE, &with(&[("sshd", 0.02), ("cron", 0.02)], 0.9)), Outcome::Pass);
+        let found = finding(judged(&RULE, &with(&[("stress-ng", 0.19), ("sh", 0.001)], 0.9)));
         assert_eq!(found.state, FindingState::Warning);
         assert!(found.message.contains("used 9.6 % of the CPUs (stress-ng 9.5 % and sh"), "{}", found.message);
-        assert_eq!(state(&check(&with(&[("stress-ng", 0.5)], 0.9))), Some(FindingState::Bound));
-        assert_eq!(state(&check(&with(&[("stress-ng", 0.5)], 0.7))), Some(FindingState::Warning));
+        assert_eq!(state(&judged(&RULE, &with(&[("stress-ng", 0.5)], 0.9))), Some(FindingState::Bound));
+        assert_eq!(state(&judged(&RULE, &with(&[("stress-ng", 0.5)], 0.7))), Some(FindingState::Warning));
     }
 
     /// A build on 12 of 16 CPUs, and the server on two others: "other processes used 75 % of the CPUs", BOUND.
@@ -231,12 +229,12 @@ mod tests {
         let machine = observed.machine.as_mut().expect("seen");
         machine.cpus = 16;
         machine.cpu_busy_mean = vec![1.0; 16];
-        assert_eq!(state(&check(&evidence)), Some(FindingState::Bound));
+        assert_eq!(state(&judged(&RULE, &evidence)), Some(FindingState::Bound));
         let server = evidence.observed.as_mut().and_then(|seen| seen.server.as_mut()).expect("seen");
         (server.cpus, server.cpu_cores) = (vec![0, 1], 1.99);
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         server_uses(&mut evidence, 1.0);
-        assert_ne!(check(&evidence), Outcome::Pass, "something has half of them");
+        assert_ne!(judged(&RULE, &evidence), Outcome::Pass, "something has half of them");
     }
 
     /// A program that takes a fifth of the only CPU that the server may use was 8 % "of the CPUs", VALID, and the goodput was 15 % too
@@ -249,7 +247,7 @@ mod tests {
         (machine.cpu_busy_mean, machine.cpu_shares) = (vec![1.0, 0.2], vec![CpuShares::default(); 2]);
         let server = observed.server.as_mut().expect("seen");
         (server.cpus, server.cpu_cores) = (vec![0], 0.8);
-        let found = finding(check(&evidence));
+        let found = finding(judged(&RULE, &evidence));
         assert_eq!(found.state, FindingState::Bound, "{}", found.message);
         assert!(
             found.message.starts_with("other processes used 20 % of the server's CPUs (php-fpm 20 %)"),
@@ -258,7 +256,7 @@ mod tests {
         // Interrupts of the load are no program.
         let machine = evidence.observed.as_mut().and_then(|seen| seen.machine.as_mut()).expect("seen");
         machine.cpu_shares[0].softirq = 0.19;
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
     }
 
     fn server_uses(evidence: &mut Evidence, cores: f64) {
@@ -268,21 +266,21 @@ mod tests {
     #[test]
     fn the_kernel_has_a_little_to_do_and_the_load_its_interrupts() {
         let noise = [("kdamond.0", 0.039), ("kworker/0:1-events", 0.03), ("ksoftirqd/1", 0.6)];
-        assert_eq!(check(&with(&noise, 0.9)), Outcome::Pass);
-        assert_eq!(check(&with(&[("other variant: php-fpm", 0.9)], 0.9)), Outcome::Pass, "a duet");
-        assert_eq!(state(&check(&with(&[("kdamond.0", 0.1)], 0.9))), Some(FindingState::Warning));
+        assert_eq!(judged(&RULE, &with(&noise, 0.9)), Outcome::Pass);
+        assert_eq!(judged(&RULE, &with(&[("other variant: php-fpm", 0.9)], 0.9)), Outcome::Pass, "a duet");
+        assert_eq!(state(&judged(&RULE, &with(&[("kdamond.0", 0.1)], 0.9))), Some(FindingState::Warning));
     }
 
     #[test]
     fn advice_has_names_that_can_be_typed() {
-        let found = finding(check(&with(&[("bash (ended children)", 0.5)], 0.9)));
+        let found = finding(judged(&RULE, &with(&[("bash (ended children)", 0.5)], 0.9)));
         assert!(found.remedy.ends_with("if bash works for the server, monitor it: --observe bash"), "{found:?}");
-        let found = finding(check(&with(&[("php-fpm8.2 (ended children)", 1.2)], 0.9)));
+        let found = finding(judged(&RULE, &with(&[("php-fpm8.2 (ended children)", 1.2)], 0.9)));
         assert!(found.remedy.ends_with("--observe php-fpm8.2"), "{found:?}");
         let worker = ("kworker/0:1-events", 0.6);
-        let found = finding(check(&with(&[worker, ("bash", 0.5)], 0.9)));
+        let found = finding(judged(&RULE, &with(&[worker, ("bash", 0.5)], 0.9)));
         assert!(found.remedy.ends_with("--observe bash"), "{found:?}");
-        let found = finding(check(&with(&[worker], 0.9)));
+        let found = finding(judged(&RULE, &with(&[worker], 0.9)));
         assert!(found.remedy.ends_with("kworker/0:1-events is a thread of its own"), "{found:?}");
         assert_eq!([observable("tmux: server"), observable("it's")], ["'tmux: server'", r"'it'\''s'"]);
     }
@@ -291,13 +289,13 @@ mod tests {
     #[test]
     fn a_program_is_no_part_of_the_server_by_its_name() {
         for name in ["php-fpm8.2", "python3", "node", "java", "ruby", "mariadbd", "nginx", "postgres", "sh"] {
-            let found = finding(check(&with(&[(name, 0.5)], 0.9)));
+            let found = finding(judged(&RULE, &with(&[(name, 0.5)], 0.9)));
             assert_eq!(found.state, FindingState::Bound, "{name}");
             assert!(found.remedy.ends_with(&format!("--observe {name}")), "{}", found.remedy);
         }
         let mut evidence = clean_run();
         evidence.observed.as_mut().expect("seen").others = None;
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
     }
 
     /// A user without root was told that the nginx under test is a stranger, and that the numbers stand.
@@ -309,19 +307,19 @@ mod tests {
             others.undecided = vec![OtherObserved { name: "mariadbd".to_owned(), cpu_cores }];
         };
         undecided(&mut evidence, 0.02);
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         undecided(&mut evidence, 0.5);
-        let found = finding(check(&evidence));
+        let found = finding(judged(&RULE, &evidence));
         assert_eq!(found.state, FindingState::Bound);
         assert!(!found.message.contains("do not work for it"), "cron uses next to nothing: {}", found.message);
         // A program of this user's own was left out beside those of others.
         let others = evidence.observed.as_mut().and_then(|seen| seen.others.as_mut()).expect("seen");
         others.processes = vec![OtherObserved { name: "python3".to_owned(), cpu_cores: 0.12 }];
-        let found = finding(check(&evidence));
+        let found = finding(judged(&RULE, &evidence));
         let words = "; python3 6.0 % of the CPUs went to programs that do not work for it";
         assert!(found.message.contains(words), "{}", found.message);
         undecided(&mut evidence, 1.9);
-        assert_eq!(state(&check(&evidence)), Some(FindingState::Bound), "it may be most of the server");
+        assert_eq!(state(&judged(&RULE, &evidence)), Some(FindingState::Bound), "it may be most of the server");
         assert!(found.message.starts_with("mariadbd 25 % of the CPUs: this user cannot see"), "{}", found.message);
         assert!(found.remedy.contains("as root") && found.remedy.ends_with("--observe mariadbd"), "{}", found.remedy);
     }
@@ -331,16 +329,16 @@ mod tests {
         let mut evidence = with(&[("backup", 0.1)], 0.6);
         let waited = |share| Disturbance { left: [(Cause::ServerWait, share)].into(), ..Disturbance::default() };
         evidence.disturbance = Some(waited(0.04));
-        assert_eq!(state(&check(&evidence)), Some(FindingState::Warning));
+        assert_eq!(state(&judged(&RULE, &evidence)), Some(FindingState::Warning));
         evidence.disturbance = Some(waited(0.2));
-        let found = finding(check(&evidence));
+        let found = finding(judged(&RULE, &evidence));
         assert_eq!(found.state, FindingState::Bound);
         assert!(found.message.contains("waited for a CPU meanwhile for 20 % of the time"), "{}", found.message);
     }
 
     #[test]
     fn another_plimsoll_is_told_as_such() {
-        let found = finding(check(&with(&[("plimsoll", 0.5)], 0.9)));
+        let found = finding(judged(&RULE, &with(&[("plimsoll", 0.5)], 0.9)));
         assert!(found.remedy.starts_with("another plimsoll measures"), "{}", found.remedy);
     }
 
@@ -360,14 +358,14 @@ mod tests {
             ..Disturbance::default()
         };
         evidence.disturbance = Some(seen.clone());
-        let found = finding(check(&evidence));
+        let found = finding(judged(&RULE, &evidence));
         assert_eq!(found.state, FindingState::Note, "{}", found.message);
         assert!(found.message.contains("6.00 s of 30.0 s set aside"), "{}", found.message);
         // What they use beside it remains.
         evidence.disturbance = Some(Disturbance { set_aside_others_ns: 24 * NS_PER_S, ..seen.clone() });
-        let found = finding(check(&evidence));
+        let found = finding(judged(&RULE, &evidence));
         assert_eq!((found.state, found.evidence["share"]), (FindingState::Warning, 0.1));
         evidence.disturbance = Some(Disturbance { set_aside_others_ns: 0, ..seen });
-        assert_eq!(state(&check(&evidence)), Some(FindingState::Bound), "a recording of before");
+        assert_eq!(state(&judged(&RULE, &evidence)), Some(FindingState::Bound), "a recording of before");
     }
 }

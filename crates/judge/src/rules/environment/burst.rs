@@ -2,7 +2,7 @@
 
 use crate::facts::undisturbed_per_s;
 use crate::facts::whole_load::{AGENT_LOST, is_any_lost, whole_load};
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::human::{percent, rate, time};
 use model::{Evidence, FindingState, NS_PER_S, Second};
 
@@ -22,7 +22,9 @@ pub(crate) const RULE: Rule = Rule {
     detects: "goodput that drops at one moment and stays low (burst credits, turbo or a cache that end)",
     threshold: "one drop by > 5 % and > 3 times the spread of the seconds on both sides that fits better than a \
                 straight line, in the undisturbed part of each second: warning (plimsoll defaults)",
-    data: "goodput per second of one window, >= 20 seconds of which at least half is undisturbed",
+    applies: Applies::Always,
+    needs: &[Need::Window, Need::Requests],
+    conditions: "one window of >= 20 seconds of which at least half is undisturbed",
     check: Check::Run(check),
 };
 
@@ -112,7 +114,7 @@ fn squares(values: &[f64], mean: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, finding};
+    use crate::testing::{clean_run, finding, judged};
     use model::Disturbance;
 
     /// Thirty seconds with these goodputs, as parts of 10,000.
@@ -127,7 +129,7 @@ mod tests {
 
     #[test]
     fn a_step_is_told_with_its_moment() {
-        let found = finding(check(&run(|i| if i < 18 { 1.0 } else { 0.7 })));
+        let found = finding(judged(&RULE, &run(|i| if i < 18 { 1.0 } else { 0.7 })));
         assert_eq!(found.state, FindingState::Warning);
         assert!(found.message.starts_with("goodput fell by 30 % after 18.0 s"), "{}", found.message);
     }
@@ -146,14 +148,17 @@ mod tests {
             }
             evidence
         };
-        assert_eq!(check(&disturbed(NS_PER_S / 10)), Outcome::Pass, "too little of them is undisturbed");
-        assert_eq!(check(&disturbed(NS_PER_S * 6 / 10)), Outcome::Pass, "10,000/s in what is");
+        assert_eq!(judged(&RULE, &disturbed(NS_PER_S / 10)), Outcome::Pass, "too little of them is undisturbed");
+        assert_eq!(judged(&RULE, &disturbed(NS_PER_S * 6 / 10)), Outcome::Pass, "10,000/s in what is");
         let mut lasting = disturbed(NS_PER_S);
         lasting.seconds[22..].iter_mut().for_each(|second| second.clean_good = 7_000);
-        assert!(finding(check(&lasting)).message.starts_with("goodput fell by 30 % after 22.0 s"), "undisturbed too");
+        assert!(
+            finding(judged(&RULE, &lasting)).message.starts_with("goodput fell by 30 % after 22.0 s"),
+            "undisturbed too"
+        );
         let mut short = disturbed(NS_PER_S / 10);
         short.seconds[..5].iter_mut().for_each(|second| second.clean_ns = 0);
-        assert!(matches!(check(&short), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &short), Outcome::Unchecked(_)));
     }
 
     #[test]
@@ -164,7 +169,7 @@ mod tests {
             ("dip", run(|i| if (10..13).contains(&i) { 0.5 } else { 1.0 })),
             ("rise", run(|i| if i < 15 { 0.7 } else { 1.0 })),
         ] {
-            assert_eq!(check(&evidence), Outcome::Pass, "{name}");
+            assert_eq!(judged(&RULE, &evidence), Outcome::Pass, "{name}");
         }
     }
 
@@ -172,9 +177,9 @@ mod tests {
     fn short_or_several_windows_are_unchecked() {
         let mut evidence = run(|i| if i < 18 { 1.0 } else { 0.7 });
         evidence.iterations = 2;
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
         evidence.iterations = 1;
         evidence.seconds.truncate(19);
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
     }
 }

@@ -1,7 +1,7 @@
 //! EN-05 and EN-06: settings or server files that changed during the measurement.
 
 use crate::text::list;
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::{Change, Evidence, FindingState};
 
 /// Changes that are named.
@@ -14,7 +14,9 @@ pub(crate) const SETTINGS: Rule = Rule {
     title: "settings changed",
     detects: "kernel, clock or CPU settings that changed during the measurement",
     threshold: "any difference between the fingerprints before and after all loads: warning",
-    data: "fingerprint of this machine, taken twice",
+    applies: Applies::Always,
+    needs: &[Need::Fingerprints],
+    conditions: "",
     check: Check::Run(check_settings),
 };
 
@@ -23,14 +25,14 @@ pub(crate) const PROGRAMS: Rule = Rule {
     title: "server changed",
     detects: "server programs or configuration files that changed during the measurement",
     threshold: "any program or file with another hash after the last load: invalid",
-    data: "hashes of server programs and configuration files, taken twice",
+    applies: Applies::Always,
+    needs: &[Need::Fingerprints],
+    conditions: "",
     check: Check::Run(check_programs),
 };
 
-const ONCE: &str = "fingerprint taken only once";
-
 fn check_settings(evidence: &Evidence) -> Outcome {
-    let Some(changes) = &evidence.changes else { return Outcome::Unchecked(ONCE) };
+    let Some(changes) = &evidence.changes else { return Outcome::UNMET };
     let changes: Vec<_> = changes.iter().filter(|change| !change.section.starts_with(PROGRAM)).collect();
     if changes.is_empty() {
         return Outcome::Pass;
@@ -42,7 +44,7 @@ fn check_settings(evidence: &Evidence) -> Outcome {
 }
 
 fn check_programs(evidence: &Evidence) -> Outcome {
-    let Some(changes) = &evidence.changes else { return Outcome::Unchecked(ONCE) };
+    let Some(changes) = &evidence.changes else { return Outcome::UNMET };
     let changes: Vec<_> = changes.iter().filter(|change| change.section.starts_with(PROGRAM)).collect();
     if changes.is_empty() {
         return Outcome::Pass;
@@ -68,23 +70,23 @@ fn named(changes: &[&Change]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::examples;
-    use crate::testing::{clean_run, finding};
+    use crate::testing;
+    use crate::testing::{clean_run, finding, judged};
 
     #[test]
     fn programs_invalidate_and_settings_warn() {
-        let settings = examples::run("EN-05");
-        assert_eq!(check_programs(&settings), Outcome::Pass);
-        let found = finding(check_settings(&settings));
+        let settings = testing::run("EN-05");
+        assert_eq!(judged(&PROGRAMS, &settings), Outcome::Pass);
+        let found = finding(judged(&SETTINGS, &settings));
         assert_eq!(found.state, FindingState::Warning);
         assert!(
             found.message.starts_with("sysctl/net/core/somaxconn (\"4096\", then \"128\") changed"),
             "{}",
             found.message
         );
-        let programs = examples::run("EN-06");
-        assert_eq!(check_settings(&programs), Outcome::Pass);
-        let found = finding(check_programs(&programs));
+        let programs = testing::run("EN-06");
+        assert_eq!(judged(&SETTINGS, &programs), Outcome::Pass);
+        let found = finding(judged(&PROGRAMS, &programs));
         assert_eq!(found.state, FindingState::Invalid);
         assert!(found.message.starts_with("file /etc/nginx/nginx.conf of nginx changed"), "{}", found.message);
     }
@@ -93,7 +95,7 @@ mod tests {
     fn one_fingerprint_is_not_enough() {
         let mut evidence = clean_run();
         evidence.changes = None;
-        assert_eq!(check_settings(&evidence), Outcome::Unchecked(ONCE));
-        assert_eq!(check_programs(&evidence), Outcome::Unchecked(ONCE));
+        assert_eq!(judged(&SETTINGS, &evidence), Outcome::Unchecked("fingerprint taken only once"));
+        assert_eq!(judged(&PROGRAMS, &evidence), Outcome::Unchecked("fingerprint taken only once"));
     }
 }

@@ -1,7 +1,7 @@
 //! EN-02: changes of the CPU frequency.
 
-use crate::facts::kernel::{ELSEWHERE, counter, gauge, is_server_seen};
-use crate::{Check, Outcome, Rule};
+use crate::facts::kernel::{counter, gauge};
+use crate::{Applies, Check, Kernel, Need, Outcome, Rule, Whose};
 use model::human::{count, percent};
 use model::{Evidence, FindingState};
 
@@ -14,19 +14,23 @@ pub(crate) const RULE: Rule = Rule {
     detects: "CPUs throttled by heat, or running at different frequencies",
     threshold: "any thermal throttling: warning; range of the mean frequency > 10 %: warning; > 3 %: note (plimsoll \
                 defaults)",
-    data: "CPU frequencies and thermal throttling of the server's machine (rare in virtual machines)",
+    applies: Applies::Always,
+    needs: &[
+        Need::Window,
+        Need::Kernel(Kernel {
+            whose: Whose::Servers,
+            figures: &[("frequency", "mean_hz"), ("throttling", "core_throttles")],
+            any: true,
+            unknown: "neither CPU frequency nor thermal throttling available",
+        }),
+    ],
+    conditions: "",
     check: Check::Run(check),
 };
 
 fn check(evidence: &Evidence) -> Outcome {
-    if !is_server_seen(evidence) {
-        return Outcome::Unchecked(ELSEWHERE);
-    }
     let (frequency, throttles) =
         (gauge(evidence, "frequency", "mean_hz"), counter(evidence, "throttling", "core_throttles"));
-    if frequency.is_none() && throttles.is_none() {
-        return Outcome::Unchecked("neither CPU frequency nor thermal throttling available");
-    }
     let range = frequency.map_or(0.0, |hz| (hz.max - hz.min) as f64 / hz.max.max(1) as f64);
     let throttles = throttles.unwrap_or(0);
     let state = match range {
@@ -49,7 +53,7 @@ fn check(evidence: &Evidence) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, set_counter, state};
+    use crate::testing::{clean_run, judged, set_counter, state};
 
     #[test]
     fn heat_and_a_wide_range_warn() {
@@ -60,15 +64,15 @@ mod tests {
             (hz.min, hz.max) = (min, 3_000_000_000);
             evidence
         };
-        assert_eq!(check(&range(2_950_000_000)), Outcome::Pass);
-        assert_eq!(state(&check(&range(2_800_000_000))), Some(FindingState::Note));
-        assert_eq!(state(&check(&range(2_000_000_000))), Some(FindingState::Warning));
+        assert_eq!(judged(&RULE, &range(2_950_000_000)), Outcome::Pass);
+        assert_eq!(state(&judged(&RULE, &range(2_800_000_000))), Some(FindingState::Note));
+        assert_eq!(state(&judged(&RULE, &range(2_000_000_000))), Some(FindingState::Warning));
         let mut hot = clean_run();
         set_counter(&mut hot, "throttling", "core_throttles", 1);
-        assert_eq!(state(&check(&hot)), Some(FindingState::Warning));
+        assert_eq!(state(&judged(&RULE, &hot)), Some(FindingState::Warning));
         let observed = hot.observed.as_mut().expect("seen");
         observed.counters.remove("throttling");
         observed.gauges.remove("frequency");
-        assert!(matches!(check(&hot), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &hot), Outcome::Unchecked(_)));
     }
 }

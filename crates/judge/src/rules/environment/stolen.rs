@@ -1,8 +1,7 @@
 //! EN-01: steal on the server's CPUs.
 
 use crate::facts::disturbed::{Taken, left, taken};
-use crate::facts::kernel::{ELSEWHERE, is_server_seen};
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Need, Outcome, Rule, Whose};
 use model::human::percent;
 use model::{Cause, Evidence};
 
@@ -14,16 +13,15 @@ pub(crate) const RULE: Rule = Rule {
     detects: "hypervisor gave the server's CPUs to other virtual machines",
     threshold: "100 ms slices with >= 20 ms of steal are set aside; remaining steal > 1 %: warning; > 5 %: bound; > 75 \
                 %: invalid; note if less, or if CPUs are not the bottleneck (plimsoll defaults)",
-    data: "CPU time of the server's machine",
+    applies: Applies::Always,
+    needs: &[Need::Window, Need::Machine(Whose::Servers)],
+    conditions: "",
     check: Check::Run(check),
 };
 
 fn check(evidence: &Evidence) -> Outcome {
-    if !is_server_seen(evidence) {
-        return Outcome::Unchecked(ELSEWHERE);
-    }
     let Some(machine) = evidence.observed.as_ref().and_then(|seen| seen.machine.as_ref()) else {
-        return Outcome::Unchecked("CPU time of the machine unknown");
+        return Outcome::UNMET;
     };
     let facts = format!(
         "steal took {} of the server's CPU time ({} of the machine's in the worst second)",
@@ -38,7 +36,7 @@ fn check(evidence: &Evidence) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, seen_there, state};
+    use crate::testing::{clean_run, judged, seen_there, state};
     use model::{Disturbance, FindingState};
 
     #[test]
@@ -52,7 +50,7 @@ mod tests {
             let mut evidence = clean_run();
             let machine = evidence.observed.as_mut().and_then(|seen| seen.machine.as_mut()).expect("seen");
             (machine.steal_mean, machine.steal_max) = (mean, 0.6);
-            assert_eq!(state(&check(&evidence)), expected, "{mean}");
+            assert_eq!(state(&judged(&RULE, &evidence)), expected, "{mean}");
         }
     }
 
@@ -62,8 +60,8 @@ mod tests {
         let machine = evidence.observed.as_mut().and_then(|seen| seen.machine.as_mut()).expect("seen");
         machine.steal_mean = 0.02;
         evidence.disturbance = Some(Disturbance::default());
-        assert_eq!(state(&check(&evidence)), None, "on one machine it knows of all");
+        assert_eq!(state(&judged(&RULE, &evidence)), None, "on one machine it knows of all");
         seen_there(&mut evidence);
-        assert_eq!(state(&check(&evidence)), Some(FindingState::Warning));
+        assert_eq!(state(&judged(&RULE, &evidence)), Some(FindingState::Warning));
     }
 }

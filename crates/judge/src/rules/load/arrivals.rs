@@ -2,7 +2,7 @@
 
 use crate::facts::whole_load::{AGENT_LOST, is_any_lost, whole_load};
 use crate::rules::client::cap;
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::{Arrivals, Evidence, FindingState, Load, NS_PER_S, Second};
 use stats::{dispersion, exponential_misfit};
 
@@ -29,7 +29,9 @@ pub(crate) const RULE: Rule = Rule {
     threshold: "Poisson, up to 500/s: Anderson-Darling of up to 2,000 gaps > 3.92, twice the 1 % point (as Lancet \
                 accepts): warning; > 7.84: invalid; variance/mean of requests sent per second outside 0.5 to 2 and 3 \
                 standard errors, or > 0.5 with equal gaps: warning (plimsoll defaults)",
-    data: "open loop; send times of up to 2,000 requests, or 30 whole seconds",
+    applies: Applies::OpenLoop,
+    needs: &[Need::Window, Need::Requests, Need::Plan, Need::WhereKnown(&[Need::SendTimes])],
+    conditions: "send times of up to 2,000 requests, or 30 whole seconds",
     check: Check::Run(check),
 };
 
@@ -93,7 +95,7 @@ fn by_the_second<'a>(seconds: impl Iterator<Item = &'a Second>) -> Option<(f64, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_open_run, clean_run, finding, state};
+    use crate::testing::{clean_open_run, clean_run, finding, judged, state};
 
     /// 400/s with these instants.
     fn sent(sends_ns: Vec<u64>) -> Evidence {
@@ -105,24 +107,27 @@ mod tests {
 
     #[test]
     fn equal_gaps_are_not_poisson_and_bundles_are_neither() {
-        let found = finding(check(&sent((0..2000).map(|i| i * 2_500_000).collect())));
+        let found = finding(judged(&RULE, &sent((0..2000).map(|i| i * 2_500_000).collect())));
         assert_eq!(found.state, FindingState::Invalid);
         assert!(found.message.starts_with("arrivals were not Poisson: gaps are not"), "{}", found.message);
-        assert_eq!(state(&check(&sent((0..2000).map(|i| i / 8 * 20_000_000).collect()))), Some(FindingState::Invalid));
+        assert_eq!(
+            state(&judged(&RULE, &sent((0..2000).map(|i| i / 8 * 20_000_000).collect()))),
+            Some(FindingState::Invalid)
+        );
     }
 
     #[test]
     fn seconds_that_vary_more_than_by_chance_warn() {
         let mut evidence = clean_open_run();
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         for (i, second) in evidence.seconds.iter_mut().enumerate() {
             second.sent = if i % 2 == 0 { 33_000 } else { 33_666 };
         }
-        let found = finding(check(&evidence));
+        let found = finding(judged(&RULE, &evidence));
         assert_eq!(found.state, FindingState::Warning);
         assert!(found.message.contains("requests per second is 3.4"), "{}", found.message);
         evidence.plan.load = Load::Open { rate_per_s: 33_333.0, arrivals: Arrivals::Constant, connections: 64 };
-        assert!(finding(check(&evidence)).message.contains("were not evenly spaced"));
+        assert!(finding(judged(&RULE, &evidence)).message.contains("were not evenly spaced"));
     }
 
     /// Half of the load was gone from the 20th second on, and more load threads were proposed.
@@ -130,19 +135,19 @@ mod tests {
     fn the_schedule_of_a_lost_agent_is_not_held_against_the_others() {
         let mut evidence = sent((0..2000).map(|i| i * 2_500_000).collect());
         evidence.seconds.iter_mut().for_each(|second| (second.lost_share, second.sent) = (0.5, 200));
-        assert_eq!(check(&evidence), Outcome::Unchecked(AGENT_LOST));
+        assert_eq!(judged(&RULE, &evidence), Outcome::Unchecked(AGENT_LOST));
         evidence.seconds[..4].iter_mut().for_each(|second| second.lost_share = 0.0);
-        assert_eq!(finding(check(&evidence)).state, FindingState::Invalid, "what was sent before counts");
+        assert_eq!(finding(judged(&RULE, &evidence)).state, FindingState::Invalid, "what was sent before counts");
     }
 
     #[test]
     fn a_closed_loop_passes_and_what_the_server_held_up_or_too_little_is_unchecked() {
-        assert_eq!(check(&clean_run()), Outcome::Pass);
+        assert_eq!(judged(&RULE, &clean_run()), Outcome::Pass);
         let mut evidence = clean_open_run();
         evidence.seconds.truncate(29);
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
         let mut evidence = clean_open_run();
         evidence.latency.slip_blocked.p99_ns = 1_000_000_000;
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
     }
 }

@@ -1,7 +1,7 @@
 //! ST-02: growing backlog.
 
-use crate::sweep::place;
-use crate::{Check, Outcome, Rule};
+use crate::text::place;
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::human::{percent, rate, time};
 use model::{Evidence, FindingState, Load, NS_PER_S, SweepEvidence};
 use stats::trend;
@@ -21,7 +21,9 @@ pub(crate) const RULE: Rule = Rule {
     detects: "open loop above the server's capacity: backlog and latency grow without end",
     threshold: "requests in flight and due grow by > 0.2 % of the rate per second, t > 3, and more than double from \
                 first to last third, growth in disturbed seconds not counted where >= 8 are undisturbed: invalid (plimsoll defaults); note in a sweep",
-    data: "open loop; requests in flight and send delay per second, >= 8 s in one window",
+    applies: Applies::OpenLoop,
+    needs: &[Need::Window, Need::Requests, Need::Plan],
+    conditions: ">= 8 s in one window",
     check: Check::Both { run: check, sweep: check_sweep },
 };
 
@@ -46,9 +48,6 @@ fn check(evidence: &Evidence) -> Outcome {
 }
 
 fn check_sweep(sweep: &SweepEvidence) -> Outcome {
-    if sweep.points.is_empty() {
-        return Outcome::Unchecked("the sweep has no points");
-    }
     let grown: Vec<_> = sweep.points.iter().map(|point| growth(&point.evidence)).collect();
     if let Some(at) = grown.iter().position(Result::is_ok) {
         let message =
@@ -91,7 +90,7 @@ fn grown(backlog: &[f64], rate_per_s: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_open_run, clean_run, clean_sweep, finding, state};
+    use crate::testing::{clean_open_run, clean_run, clean_sweep, finding, judged, judged_sweep, state};
 
     /// The backlog of each second in requests.
     fn with_backlog(backlog: impl Fn(usize) -> f64) -> Evidence {
@@ -106,20 +105,20 @@ mod tests {
 
     #[test]
     fn a_backlog_that_grows_invalidates() {
-        let found = finding(check(&with_backlog(|i| 50.0 + 500.0 * i as f64)));
+        let found = finding(judged(&RULE, &with_backlog(|i| 50.0 + 500.0 * i as f64)));
         assert_eq!(found.state, FindingState::Invalid);
         assert!(found.message.starts_with("backlog grows by 500 requests per second (1.5 % of the rate)"), "{found:?}");
     }
 
     #[test]
     fn a_level_backlog_a_single_stall_and_slow_growth_are_none() {
-        assert_eq!(check(&with_backlog(|i| 30.0 + 9.0 * (i % 3) as f64)), Outcome::Pass);
-        assert_eq!(check(&with_backlog(|i| if i == 20 { 3e4 } else { 30.0 })), Outcome::Pass);
-        assert_eq!(check(&with_backlog(|i| 30.0 + 50.0 * i as f64)), Outcome::Pass);
-        assert_eq!(check(&clean_run()), Outcome::Pass);
+        assert_eq!(judged(&RULE, &with_backlog(|i| 30.0 + 9.0 * (i % 3) as f64)), Outcome::Pass);
+        assert_eq!(judged(&RULE, &with_backlog(|i| if i == 20 { 3e4 } else { 30.0 })), Outcome::Pass);
+        assert_eq!(judged(&RULE, &with_backlog(|i| 30.0 + 50.0 * i as f64)), Outcome::Pass);
+        assert_eq!(judged(&RULE, &clean_run()), Outcome::Pass);
         let mut evidence = with_backlog(|i| 500.0 * i as f64);
         evidence.seconds.truncate(7);
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
     }
 
     /// `of` says how much of each second is undisturbed; ns.
@@ -132,18 +131,18 @@ mod tests {
     #[test]
     fn a_backlog_of_disturbed_seconds_is_none() {
         let grows = |i: usize| if i < 20 { 30.0 } else { 30.0 + 1_500.0 * (i - 19) as f64 };
-        assert_eq!(state(&check(&with_backlog(grows))), Some(FindingState::Invalid));
+        assert_eq!(state(&judged(&RULE, &with_backlog(grows))), Some(FindingState::Invalid));
         let late = disturbed(with_backlog(grows), |i| if i < 20 { NS_PER_S } else { NS_PER_S / 2 });
-        assert_eq!(check(&late), Outcome::Pass);
+        assert_eq!(judged(&RULE, &late), Outcome::Pass);
         let always = disturbed(with_backlog(|i| 50.0 + 500.0 * i as f64), |_| NS_PER_S / 2);
-        assert_eq!(state(&check(&always)), Some(FindingState::Invalid), "none is undisturbed");
+        assert_eq!(state(&judged(&RULE, &always)), Some(FindingState::Invalid), "none is undisturbed");
     }
 
     #[test]
     fn a_backlog_that_grows_in_undisturbed_seconds_too_is_one() {
         let own = |i: usize| 50.0 + 500.0 * i as f64;
         let some = disturbed(with_backlog(own), |i| if i % 2 == 0 { NS_PER_S } else { NS_PER_S / 2 });
-        assert_eq!(state(&check(&some)), Some(FindingState::Invalid), "15 seconds are undisturbed");
+        assert_eq!(state(&judged(&RULE, &some)), Some(FindingState::Invalid), "15 seconds are undisturbed");
     }
 
     #[test]
@@ -153,13 +152,13 @@ mod tests {
         for point in &mut sweep.points {
             point.evidence = clean_open_run();
         }
-        assert_eq!(check_sweep(&sweep), Outcome::Pass);
+        assert_eq!(judged_sweep(&RULE, &sweep), Outcome::Pass);
         sweep.points[2].evidence = with_backlog(|i| 500.0 * i as f64);
-        let found = finding(check_sweep(&sweep));
+        let found = finding(judged_sweep(&RULE, &sweep));
         assert_eq!((found.state, found.evidence["load"]), (FindingState::Note, 4000.0));
         sweep.points.truncate(2);
         sweep.points[0].evidence.iterations = 2;
-        assert_eq!(state(&check_sweep(&sweep)), None);
-        assert!(matches!(check_sweep(&sweep), Outcome::Unchecked(_)));
+        assert_eq!(state(&judged_sweep(&RULE, &sweep)), None);
+        assert!(matches!(judged_sweep(&RULE, &sweep), Outcome::Unchecked(_)));
     }
 }

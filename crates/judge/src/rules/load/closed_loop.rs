@@ -1,6 +1,6 @@
 //! LD-03: latency of a closed loop.
 
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::{Evidence, FindingState, NS_PER_S};
 
 /// Share of the measured goodput that is advised as a first open-loop rate: busy but not saturated.
@@ -11,14 +11,13 @@ pub(crate) const RULE: Rule = Rule {
     title: "closed-loop latency",
     detects: "closed-loop latencies, easily mistaken for what independent users see",
     threshold: "always in a closed loop: note",
-    data: "load model",
+    applies: Applies::ClosedLoop,
+    needs: &[Need::Plan],
+    conditions: "",
     check: Check::Run(check),
 };
 
 fn check(evidence: &Evidence) -> Outcome {
-    if !evidence.plan.load.is_closed() {
-        return Outcome::Pass;
-    }
     let message = "closed loop: independent users would wait longer".to_owned();
     let goodput_per_s = evidence.flow.good as f64 * NS_PER_S as f64 / evidence.measured_ns.max(1) as f64;
     let rate = two_digits(goodput_per_s * ADVISED_SHARE);
@@ -36,17 +35,17 @@ fn two_digits(value: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_open_run, clean_run, finding};
+    use crate::testing::{clean_open_run, clean_run, finding, judged};
 
     #[test]
     fn always_a_note_in_a_closed_loop() {
-        let found = finding(check(&clean_run()));
+        let found = finding(judged(&RULE, &clean_run()));
         assert_eq!(found.state, FindingState::Note);
         assert_eq!((found.remedy.as_str(), found.evidence["connections"]), ("try -R 23000", 64.0));
     }
 
     #[test]
     fn never_in_an_open_loop() {
-        assert_eq!(check(&clean_open_run()), Outcome::Pass);
+        assert_eq!(judged(&RULE, &clean_open_run()), Outcome::Pass);
     }
 }

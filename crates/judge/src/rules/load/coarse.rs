@@ -1,6 +1,6 @@
 //! LD-05: coarse latency resolution.
 
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::human::time;
 use model::{Evidence, FindingState};
 
@@ -14,7 +14,9 @@ pub(crate) const RULE: Rule = Rule {
     title: "coarse latency resolution",
     detects: "latencies in coarse steps, caused by a clock or a timer in the server",
     threshold: "median step from one value to the next, up to p99, > 2 % of the median: warning (ab prints whole ms)",
-    data: "1,000 response times",
+    applies: Applies::Always,
+    needs: &[Need::ResponseTimes],
+    conditions: "1,000 of them",
     check: Check::Run(check),
 };
 
@@ -37,23 +39,23 @@ fn check(evidence: &Evidence) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, finding};
+    use crate::testing::{clean_run, finding, judged};
 
     #[test]
     fn whole_milliseconds_warn_and_many_values_or_few_requests_do_not() {
         let mut evidence = clean_run();
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         (evidence.latency.distinct, evidence.latency.step_ns) = (4, 1_000_000);
-        let found = finding(check(&evidence));
+        let found = finding(judged(&RULE, &evidence));
         assert_eq!(found.state, FindingState::Warning);
         assert!(found.message.starts_with("only 4 distinct response times up to p99, 1.00 ms apart"), "{found:?}");
         evidence.latency.distinct = 101;
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         // Answers that all take the same time have no steps.
         (evidence.latency.distinct, evidence.latency.step_ns) = (1, 0);
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         (evidence.latency.distinct, evidence.latency.step_ns) = (4, 1_000_000);
         evidence.latency.response.n = 999;
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::facts::{Placement, client_cpus, may_part_cpus, observed, placement, server_cpus};
 use crate::text::list;
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Need, Outcome, Rule, Whose};
 use model::human::percent;
 use model::{Evidence, FindingState};
 use std::collections::BTreeSet;
@@ -19,7 +19,9 @@ pub(crate) const RULE: Rule = Rule {
     detects: "client that uses the CPUs of the server it measures",
     threshold: "shared CPUs >= 70 % busy, more than 5 % of it by the client: bound; less, or separate CPUs: note \
                 (plimsoll defaults)",
-    data: "CPUs of load threads and server, and their load",
+    applies: Applies::OneMachine,
+    needs: &[Need::Window, Need::Affinity, Need::Machine(Whose::Observed)],
+    conditions: "",
     check: Check::Run(check),
 };
 
@@ -27,7 +29,7 @@ fn check(evidence: &Evidence) -> Outcome {
     let (client, server) = (client_cpus(evidence), server_cpus(evidence));
     match placement(evidence) {
         Placement::Remote => return Outcome::Pass,
-        Placement::Unknown => return Outcome::Unchecked("CPUs that client and server may use unknown"),
+        Placement::Unknown => return Outcome::UNMET,
         Placement::Apart => {
             let message = format!(
                 "client and server on separate CPUs of one machine (client {}, server {}): no network, shared caches \
@@ -42,7 +44,7 @@ fn check(evidence: &Evidence) -> Outcome {
     }
     let either: BTreeSet<u32> = client.iter().chain(server).copied().collect();
     let Some(machine) = observed(evidence).and_then(|observed| observed.machine.as_ref()) else {
-        return Outcome::Unchecked("load of the shared CPUs unknown");
+        return Outcome::UNMET;
     };
     let busy: Vec<f64> = either.iter().filter_map(|cpu| machine.busy_of(*cpu)).collect();
     let busy = if busy.is_empty() { machine.busy_mean } else { busy.iter().sum::<f64>() / busy.len() as f64 };
@@ -87,22 +89,24 @@ fn cpus(cpus: &[u32]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, finding, generator, machine, state};
+    use crate::testing::{clean_run, finding, generator, judged, machine, state};
 
     #[test]
     fn shared_cpus_bound_when_they_are_busy_and_are_noted_when_not() {
         let mut evidence = clean_run();
         evidence.plan.cpus = vec![0, 1];
         machine(&mut evidence).cpu_busy_mean = vec![0.95, 0.9];
-        let found = finding(check(&evidence));
+        let found = finding(judged(&RULE, &evidence));
         assert_eq!(found.state, FindingState::Bound);
         assert!(found.message.starts_with("client and server share CPUs 0-1, 92 % busy, "), "{found:?}");
         assert!(found.message.ends_with("this much or more, with lower latency"));
         assert_eq!(found.remedy, "measure from another machine", "of two CPUs none is to spare");
         machine(&mut evidence).cpus = 4;
-        assert!(finding(check(&evidence)).remedy.starts_with("pin server (taskset, --serve) and client (--cpus)"));
+        assert!(
+            finding(judged(&RULE, &evidence)).remedy.starts_with("pin server (taskset, --serve) and client (--cpus)")
+        );
         machine(&mut evidence).cpu_busy_mean = vec![0.3, 0.2];
-        assert_eq!(state(&check(&evidence)), Some(FindingState::Note));
+        assert_eq!(state(&judged(&RULE, &evidence)), Some(FindingState::Note));
     }
 
     /// 12 pages of WordPress per second on two CPUs, of which the client used 2 %, were a bound.
@@ -113,7 +117,7 @@ mod tests {
         machine(&mut evidence).cpu_busy_mean = vec![1.0, 0.96];
         let mut found_with = |client_cores: f64| {
             generator(&mut evidence).cpu_cores = client_cores;
-            finding(check(&evidence))
+            finding(judged(&RULE, &evidence))
         };
         assert_eq!(found_with(0.12).state, FindingState::Bound);
         let small = found_with(0.04);
@@ -125,14 +129,14 @@ mod tests {
     #[test]
     fn cpus_of_their_own_are_noted_and_another_machine_is_nothing() {
         let mut evidence = clean_run();
-        let found = finding(check(&evidence));
+        let found = finding(judged(&RULE, &evidence));
         assert_eq!(found.state, FindingState::Note);
         assert!(found.message.contains("(client 1, server 0)"), "{}", found.message);
         evidence.plan.target.address = "192.0.2.1:80".parse().expect("an address");
         evidence.observed = None;
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         evidence.plan.target.address = "127.0.0.1:80".parse().expect("an address");
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! ST-05: autocorrelated goodput.
 
 use crate::facts::whole_load::{AGENT_LOST, is_any_lost};
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::{Evidence, FindingState, NS_PER_S};
 use stats::BATCHES_MIN;
 
@@ -14,7 +14,9 @@ pub(crate) const RULE: Rule = Rule {
     detects: "slowly drifting goodput, whose seconds are not independent samples",
     threshold: "correlation of successive batches of seconds > 0.2 at every batch length: note, no interval (plimsoll \
                 default)",
-    data: "one run of >= 10 whole seconds",
+    applies: Applies::Always,
+    needs: &[Need::Requests],
+    conditions: "one run of >= 10 whole seconds",
     check: Check::Run(check),
 };
 
@@ -40,20 +42,20 @@ fn check(evidence: &Evidence) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, state};
+    use crate::testing::{clean_run, judged, state};
 
     #[test]
     fn a_drift_is_noted_and_a_short_run_unchecked() {
         let mut evidence = clean_run();
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         for (i, second) in evidence.seconds.iter_mut().enumerate() {
             second.good += 100 * i as u64;
         }
-        assert_eq!(state(&check(&evidence)), Some(FindingState::Note));
+        assert_eq!(state(&judged(&RULE, &evidence)), Some(FindingState::Note));
         evidence.iterations = 2;
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         evidence.iterations = 1;
         evidence.seconds.truncate(9);
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
     }
 }

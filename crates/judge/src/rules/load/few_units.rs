@@ -1,6 +1,6 @@
 //! ST-06: too few iterations for a confidence interval.
 
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Outcome, Rule};
 use model::human::plural;
 use model::{Evidence, FindingState, SweepEvidence};
 use stats::RUNS_MIN;
@@ -10,7 +10,9 @@ pub(crate) const RULE: Rule = Rule {
     title: "few iterations",
     detects: "too few measurements for a confidence interval",
     threshold: "< 6 iterations: note, no interval over those of one load (t intervals are too wide)",
-    data: "iterations",
+    applies: Applies::Always,
+    needs: &[],
+    conditions: "",
     check: Check::Both { run: check, sweep: check_sweep },
 };
 
@@ -23,7 +25,7 @@ fn check(evidence: &Evidence) -> Outcome {
 
 fn check_sweep(sweep: &SweepEvidence) -> Outcome {
     let Some(fewest) = sweep.points.iter().map(|point| point.iterations_per_s.len()).min() else {
-        return Outcome::Unchecked("the sweep has no points");
+        return Outcome::UNMET;
     };
     if fewest >= RUNS_MIN {
         return Outcome::Pass;
@@ -40,19 +42,19 @@ fn fired(n: u64, message: String) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, clean_sweep, finding};
+    use crate::testing::{clean_run, clean_sweep, finding, judged, judged_sweep};
 
     #[test]
     fn fewer_than_six_are_noted() {
         let mut evidence = clean_run();
-        assert_eq!(finding(check(&evidence)).state, FindingState::Note);
+        assert_eq!(finding(judged(&RULE, &evidence)).state, FindingState::Note);
         evidence.iterations = 6;
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         let mut sweep = clean_sweep(&[(1.0, 100.0), (2.0, 200.0)]);
-        assert!(finding(check_sweep(&sweep)).message.starts_with("2 iterations of each load"));
+        assert!(finding(judged_sweep(&RULE, &sweep)).message.starts_with("2 iterations of each load"));
         sweep.points.iter_mut().for_each(|point| point.iterations_per_s = vec![100.0; 6]);
-        assert_eq!(check_sweep(&sweep), Outcome::Pass);
+        assert_eq!(judged_sweep(&RULE, &sweep), Outcome::Pass);
         sweep.points.clear();
-        assert!(matches!(check_sweep(&sweep), Outcome::Unchecked(_)));
+        assert!(matches!(judged_sweep(&RULE, &sweep), Outcome::Unchecked(_)));
     }
 }

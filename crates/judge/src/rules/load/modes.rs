@@ -1,7 +1,7 @@
 //! ST-04: bimodal goodput of the iterations.
 
-use crate::sweep::place;
-use crate::{Check, Outcome, Rule};
+use crate::text::place;
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::human::{plural, rate};
 use model::{FindingState, SweepEvidence};
 use stats::RUNS_MIN;
@@ -19,14 +19,13 @@ pub(crate) const RULE: Rule = Rule {
     detects: "iterations in two groups, as when restarts place memory or threads differently",
     threshold: "best split into two groups of >= 3: means > 5 standard deviations and > 3 % apart: warning (plimsoll \
                 defaults)",
-    data: "sweep with >= 6 iterations of a load",
+    applies: Applies::Always,
+    needs: &[Need::Iterations],
+    conditions: "",
     check: Check::Sweep(check),
 };
 
 fn check(sweep: &SweepEvidence) -> Outcome {
-    if sweep.points.iter().all(|point| point.iterations_per_s.len() < RUNS_MIN) {
-        return Outcome::Unchecked("fewer than 6 iterations of each load");
-    }
     let found = sweep.points.iter().enumerate().find_map(|(at, point)| Some((at, modes(&point.iterations_per_s)?)));
     let Some((at, [low, high])) = found else { return Outcome::Pass };
     let message = format!(
@@ -60,7 +59,7 @@ fn modes(values: &[f64]) -> Option<[f64; 2]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_sweep, finding};
+    use crate::testing::{clean_sweep, finding, judged_sweep};
 
     fn sweep(iterations_per_s: &[f64]) -> SweepEvidence {
         let mut sweep = clean_sweep(&[(1.0, 100.0), (2.0, 200.0)]);
@@ -70,7 +69,7 @@ mod tests {
 
     #[test]
     fn two_groups_warn() {
-        let found = finding(check(&sweep(&[199.0, 160.0, 201.0, 161.0, 200.0, 159.0])));
+        let found = finding(judged_sweep(&RULE, &sweep(&[199.0, 160.0, 201.0, 161.0, 200.0, 159.0])));
         assert_eq!(found.state, FindingState::Warning);
         let expected = "6 iterations at 2 connections fall into two groups, about 160/s and about 200/s: their mean \
                         never occurs";
@@ -84,9 +83,9 @@ mod tests {
             [199.0, 160.0, 201.0, 199.5, 200.0, 200.5],
             [199.0, 199.1, 200.9, 201.0, 199.05, 200.95],
         ] {
-            assert_eq!(check(&sweep(&values)), Outcome::Pass, "{values:?}");
+            assert_eq!(judged_sweep(&RULE, &sweep(&values)), Outcome::Pass, "{values:?}");
         }
-        assert!(matches!(check(&sweep(&[200.0, 160.0])), Outcome::Unchecked(_)));
+        assert!(matches!(judged_sweep(&RULE, &sweep(&[200.0, 160.0])), Outcome::Unchecked(_)));
     }
 
     #[test]

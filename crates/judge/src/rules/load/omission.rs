@@ -2,7 +2,7 @@
 
 use crate::facts::whole_load::whole_load;
 use crate::facts::{slots, slowest_of_mix_ns, undisturbed_per_s};
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::human::{percent, time};
 use model::{Evidence, FindingState, NS_PER_S};
 
@@ -24,14 +24,15 @@ pub(crate) const RULE: Rule = Rule {
                 (plimsoll defaults); needs a whole second whose undisturbed part has < 0.7 of the median goodput, and \
                 a request that waited >= half of the time missing there; open loop: note if p99 response time > 1.5 \
                 times p99 service time",
-    data: "histogram of service times, goodput per second",
+    applies: Applies::Always,
+    needs: &[Need::ServiceTimes, Need::Requests, Need::Plan],
+    conditions: ">= 5 whole seconds",
     check: Check::Run(check),
 };
 
 fn check(evidence: &Evidence) -> Outcome {
-    let latency = &evidence.latency;
-    if latency.service.n == 0 || latency.service.p99_ns == 0 {
-        return Outcome::Unchecked("no service time recorded");
+    if evidence.latency.service.p99_ns == 0 {
+        return Outcome::Unchecked("service times below the resolution of the histogram");
     }
     if evidence.plan.load.is_closed() { closed(evidence) } else { open(evidence) }
 }
@@ -100,7 +101,7 @@ fn lowest_second(evidence: &Evidence) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_open_run, clean_run, finding, state};
+    use crate::testing::{clean_open_run, clean_run, finding, judged, state};
 
     fn paused(corrected_p99_ns: u64) -> Evidence {
         let mut evidence = clean_run();
@@ -120,27 +121,27 @@ mod tests {
             response_ns: completed * ms * 1_000_000,
         };
         evidence.cohort.mix = vec![of(99_100, 2), of(900, 3_000)];
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         evidence.cohort.mix = vec![of(99_100, 2), of(900, 20)];
-        assert_eq!(state(&check(&evidence)), Some(FindingState::Bound));
+        assert_eq!(state(&judged(&RULE, &evidence)), Some(FindingState::Bound));
     }
 
     #[test]
     fn a_slow_second_in_which_nobody_waited_is_no_pause() {
         let mut evidence = paused(1_100_000_000);
         evidence.latency.service.max_ns = 21_000_000;
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
     }
 
     #[test]
     fn a_pause_that_the_p99_hides_makes_the_latencies_bounds() {
-        let found = finding(check(&paused(1_100_000_000)));
+        let found = finding(judged(&RULE, &paused(1_100_000_000)));
         assert_eq!(found.state, FindingState::Bound);
         let expected = "the server paused: the worst second had 33 % of the usual goodput while only 64 requests \
                         waited; independent users would see a p99 of 1.10 s, not 4.00 ms";
         assert_eq!(found.message, expected);
-        assert_eq!(state(&check(&paused(8_000_000))), Some(FindingState::Warning));
-        assert_eq!(check(&paused(5_000_000)), Outcome::Pass);
+        assert_eq!(state(&judged(&RULE, &paused(8_000_000))), Some(FindingState::Warning));
+        assert_eq!(judged(&RULE, &paused(5_000_000)), Outcome::Pass);
     }
 
     /// 600 ms of a second were taken by another program: that was called a pause of the server.
@@ -151,31 +152,31 @@ mod tests {
         for second in &mut evidence.seconds {
             (second.clean_good, second.clean_ns) = (second.good, second.length_ns);
         }
-        assert_eq!(state(&check(&evidence)), Some(FindingState::Bound), "an undisturbed second has it");
+        assert_eq!(state(&judged(&RULE, &evidence)), Some(FindingState::Bound), "an undisturbed second has it");
         let second = &mut evidence.seconds[11];
         second.clean_ns = 2 * second.length_ns / 5;
-        assert_eq!(check(&evidence), Outcome::Pass, "less than half of the second is left");
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass, "less than half of the second is left");
         let second = &mut evidence.seconds[11];
         (second.clean_good, second.clean_ns) = (second.good * 9 / 5, 3 * second.length_ns / 5);
-        assert_eq!(check(&evidence), Outcome::Pass, "the rest of it has the usual rate");
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass, "the rest of it has the usual rate");
     }
 
     #[test]
     fn slow_requests_without_a_pause_are_none() {
         let mut evidence = paused(1_100_000_000);
         evidence.seconds[11].good *= 3;
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         evidence.seconds.truncate(4);
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
         evidence.latency.service.n = 0;
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
     }
 
     #[test]
     fn in_an_open_loop_the_corrected_number_is_the_one_shown() {
         let mut evidence = clean_open_run();
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         evidence.latency.response.p99_ns = 40_000_000;
-        assert_eq!(state(&check(&evidence)), Some(FindingState::Note));
+        assert_eq!(state(&judged(&RULE, &evidence)), Some(FindingState::Note));
     }
 }

@@ -1,24 +1,23 @@
 //! ST-07: outlier among the iterations.
 
-use crate::sweep::place;
-use crate::{Check, Outcome, Rule};
+use crate::text::place;
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::human::rate;
 use model::{FindingState, SweepEvidence};
-use stats::{RUNS_MIN, median, strays};
+use stats::{median, strays};
 
 pub(crate) const RULE: Rule = Rule {
     id: "ST-07",
     title: "outlier",
     detects: "iteration disturbed by something else; reported, never dropped",
     threshold: "> 3 scaled median absolute deviations and > 5 % from the median: warning (plimsoll defaults)",
-    data: "sweep with >= 6 iterations of a load",
+    applies: Applies::Always,
+    needs: &[Need::Iterations],
+    conditions: "",
     check: Check::Sweep(check),
 };
 
 fn check(sweep: &SweepEvidence) -> Outcome {
-    if sweep.points.iter().all(|point| point.iterations_per_s.len() < RUNS_MIN) {
-        return Outcome::Unchecked("fewer than 6 iterations of each load");
-    }
     let found = sweep.points.iter().enumerate().find_map(|(at, point)| Some((at, outlier(&point.iterations_per_s)?)));
     let Some((at, (which, centre))) = found else { return Outcome::Pass };
     let values = &sweep.points[at].iterations_per_s;
@@ -48,19 +47,19 @@ fn outlier(values: &[f64]) -> Option<(usize, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_sweep, finding};
+    use crate::testing::{clean_sweep, finding, judged_sweep};
 
     #[test]
     fn a_disturbed_iteration_is_told_with_and_without_it() {
         let mut sweep = clean_sweep(&[(1.0, 100.0), (2.0, 200.0)]);
-        assert!(matches!(check(&sweep), Outcome::Unchecked(_)));
+        assert!(matches!(judged_sweep(&RULE, &sweep), Outcome::Unchecked(_)));
         sweep.points[1].iterations_per_s = vec![200.0, 202.0, 140.0, 198.0, 201.0, 199.0];
-        let found = finding(check(&sweep));
+        let found = finding(judged_sweep(&RULE, &sweep));
         assert_eq!(found.state, FindingState::Warning);
         let expected = "iteration 3 at 2 connections had 140/s, the others about 200/s: mean 190/s with it, 200/s \
                         without";
         assert_eq!(found.message, expected);
         sweep.points[1].iterations_per_s = vec![200.0, 202.0, 192.0, 198.0, 201.0, 199.0];
-        assert_eq!(check(&sweep), Outcome::Pass, "4 % off");
+        assert_eq!(judged_sweep(&RULE, &sweep), Outcome::Pass, "4 % off");
     }
 }

@@ -1,6 +1,6 @@
 //! ST-01: window that began before steady state.
 
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Evidence, FindingState, Warmup};
 
@@ -11,7 +11,9 @@ pub(crate) const RULE: Rule = Rule {
     threshold: "automatic warm-up ended at its limit without steady state (MSER-5): warning; open loop whose window had \
                 > 1 % more good responses than were to requests scheduled in it, >= 10 and beyond what varies in \
                 flight: warning, and goodput without them (plimsoll defaults)",
-    data: "automatic warm-up, a fixed one is not tested; of open loops responses and schedule",
+    applies: Applies::Always,
+    needs: &[Need::Requests, Need::Plan],
+    conditions: "an automatic warm-up, since a fixed one is not tested",
     check: Check::Run(check),
 };
 
@@ -47,37 +49,37 @@ fn backlog(evidence: &Evidence, carried: u64) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_open_run, clean_run, finding, state};
+    use crate::testing::{clean_open_run, clean_run, finding, judged, state};
 
     /// 210/s of 192/s, and no rule objected.
     #[test]
     fn goodput_above_the_schedule_is_told_as_the_backlog_that_it_is() {
         let mut evidence = clean_open_run();
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         evidence.flow.good += 90_000;
         evidence.flow.completed += 90_000;
-        let found = finding(check(&evidence));
+        let found = finding(judged(&RULE, &evidence));
         assert_eq!(found.state, FindingState::Warning);
         assert!(
             found.message.starts_with("90,000 good responses of the window (8.3 %) were to requests that"),
             "{found:?}"
         );
         evidence.plan.warmup = Warmup::Fixed { duration_ns: 2_000_000_000 };
-        assert_eq!(state(&check(&evidence)), Some(FindingState::Warning), "of a fixed one too");
+        assert_eq!(state(&judged(&RULE, &evidence)), Some(FindingState::Warning), "of a fixed one too");
     }
 
     #[test]
     fn warns_when_not_settled() {
         let mut evidence = clean_run();
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         evidence.settled = false;
-        assert_eq!(state(&check(&evidence)), Some(FindingState::Warning));
+        assert_eq!(state(&judged(&RULE, &evidence)), Some(FindingState::Warning));
     }
 
     #[test]
     fn a_fixed_warm_up_is_unchecked() {
         let mut evidence = clean_run();
         evidence.plan.warmup = Warmup::Fixed { duration_ns: 2_000_000_000 };
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
     }
 }

@@ -1,6 +1,6 @@
 //! LD-07: load of a single URL.
 
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::{Evidence, FindingState};
 
 pub(crate) const RULE: Rule = Rule {
@@ -8,7 +8,9 @@ pub(crate) const RULE: Rule = Rule {
     title: "one URL",
     detects: "load of a single request, which caches can hold",
     threshold: "always with a single unchanging request: note",
-    data: "plan",
+    applies: Applies::Always,
+    needs: &[Need::Plan],
+    conditions: "",
     check: Check::Run(check),
 };
 
@@ -25,16 +27,16 @@ fn check(evidence: &Evidence) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, state};
+    use crate::testing::{clean_run, judged, state};
 
     #[test]
     fn one_url_is_noted_a_mix_or_a_template_is_not() {
         let mut evidence = clean_run();
-        assert_eq!(state(&check(&evidence)), Some(FindingState::Note));
+        assert_eq!(state(&judged(&RULE, &evidence)), Some(FindingState::Note));
         evidence.plan.requests[0].template = true;
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         evidence.plan.requests[0].template = false;
         evidence.plan.requests.push(model::Request::get("/b"));
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
     }
 }

@@ -2,10 +2,10 @@
 
 use crate::facts::PRINTED;
 use crate::facts::saturation::peak_index;
-use crate::sweep::place;
+use crate::need::LEAST_NS;
+use crate::text::place;
 use crate::text::{list, round_up};
-use crate::window::LEAST_NS;
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Need, Outcome, Rule};
 use evidence::{SampleBearing, sample_bearing};
 use model::human::{count, percent, plural, time};
 use model::{
@@ -31,7 +31,9 @@ pub(crate) const RULE: Rule = Rule {
                 spread (t, service times over requests in flight: Little), invalid below 10 responses one after the \
                 other (as for batch means), bound beyond +-50 %; n(1 - q) < 100: quantile q not printed: bound up to p99, \
                 note for p99.9 and in a sweep (plimsoll defaults)",
-    data: "length of the window, number and spread of response times",
+    applies: Applies::Always,
+    needs: &[Need::Requests, Need::Plan, Need::WhereKnown(&[Need::ResponseTimes])],
+    conditions: "",
     check: Check::Both { run: check, sweep: check_sweep },
 };
 
@@ -135,7 +137,7 @@ fn count_part(evidence: &Evidence) -> String {
 /// is not shown a note.
 fn check_sweep(sweep: &SweepEvidence) -> Outcome {
     let Some(peak) = peak_index(&sweep.points) else {
-        return Outcome::Unchecked("the sweep has no points");
+        return Outcome::UNMET;
     };
     let up_to_peak = sweep.points[..=peak].iter().map(|point| point.evidence.measured_ns);
     let measured_ns = up_to_peak.min().unwrap_or(0);
@@ -250,7 +252,7 @@ fn beyond_an_hour(time_s: f64, quantile: Option<&str>, share: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, clean_sweep, finding, state};
+    use crate::testing::{clean_run, clean_sweep, finding, judged, judged_sweep, state};
     use model::Disturbance;
 
     fn run(seconds: u64, n: u64) -> Evidence {
@@ -262,20 +264,20 @@ mod tests {
 
     #[test]
     fn seconds_decide() {
-        assert_eq!(state(&check(&run(30, 1_000_000))), None);
-        assert_eq!(state(&check(&run(29, 1_000_000))), Some(FindingState::Note));
-        assert_eq!(state(&check(&run(5, 1_000_000))), Some(FindingState::Note));
-        assert_eq!(state(&check(&run(4, 1_000_000))), Some(FindingState::Invalid));
+        assert_eq!(state(&judged(&RULE, &run(30, 1_000_000))), None);
+        assert_eq!(state(&judged(&RULE, &run(29, 1_000_000))), Some(FindingState::Note));
+        assert_eq!(state(&judged(&RULE, &run(5, 1_000_000))), Some(FindingState::Note));
+        assert_eq!(state(&judged(&RULE, &run(4, 1_000_000))), Some(FindingState::Invalid));
     }
 
     #[test]
     fn requests_beyond_a_quantile_decide_whether_it_is_shown() {
-        assert_eq!(check(&run(30, 100_000)), Outcome::Pass);
-        let tail = finding(check(&run(30, 50_000)));
+        assert_eq!(judged(&RULE, &run(30, 100_000)), Outcome::Pass);
+        let tail = finding(judged(&RULE, &run(30, 50_000)));
         assert_eq!(tail.state, FindingState::Note);
         assert_eq!(tail.evidence.keys().filter(|key| key.ends_with("_tail_n")).count(), 1);
 
-        let tail = finding(check(&run(30, 9_000)));
+        let tail = finding(judged(&RULE, &run(30, 9_000)));
         assert_eq!(tail.state, FindingState::Bound);
         assert_eq!(tail.message, "9,000 requests are too few for p99 and p99.9, not shown");
         assert_eq!(tail.remedy, "measure longer: -d 34s shows p99");
@@ -293,24 +295,24 @@ mod tests {
             evidence
         };
         // 1.984 * 0.5 / sqrt(100): what people type who know ab.
-        let few = finding(check(&counted(1_000, 10.0, 0.5e6)));
+        let few = finding(judged(&RULE, &counted(1_000, 10.0, 0.5e6)));
         assert_eq!(few.state, FindingState::Bound, "p99 is not shown");
         assert!(few.message.starts_with("1,000 requests in 65.0 ms bear a rate within 9.9 % by"), "{few:?}");
         assert!(few.message.ends_with("p99 and p99.9 not shown") && few.remedy.contains("-n 470000"), "{few:?}");
-        let many = finding(check(&counted(100_000, 10.0, 0.5e6)));
+        let many = finding(judged(&RULE, &counted(100_000, 10.0, 0.5e6)));
         assert_eq!(many.state, FindingState::Warning, "{many:?}");
-        let once = finding(check(&counted(500, 100.0, 0.5e6)));
+        let once = finding(judged(&RULE, &counted(500, 100.0, 0.5e6)));
         assert_eq!(once.state, FindingState::Invalid);
         assert!(once.message.contains("5.0 one after the other on each connection"), "{once:?}");
-        let wild = finding(check(&counted(1_000, 10.0, 5e6)));
+        let wild = finding(judged(&RULE, &counted(1_000, 10.0, 5e6)));
         assert_eq!(wild.state, FindingState::Bound, "the next time they may differ less");
         assert!(wild.message.contains("differ so much that the rate is not known to 50 %"), "{wild:?}");
         let mut long_enough = counted(100_000, 10.0, 5e6);
         long_enough.measured_ns = 6 * NS_PER_S;
-        assert_eq!(state(&check(&long_enough)), Some(FindingState::Note));
+        assert_eq!(state(&judged(&RULE, &long_enough)), Some(FindingState::Note));
         let mut timed = counted(100_000, 10.0, 0.5e6);
         timed.plan.stop = Stop::Duration { duration_ns: 65_000_000 };
-        assert_eq!(state(&check(&timed)), Some(FindingState::Invalid), "a time can be longer");
+        assert_eq!(state(&judged(&RULE, &timed)), Some(FindingState::Invalid), "a time can be longer");
     }
 
     /// "-d 133334s to see p99.9", of 1 ms; and of eight runs of `-n 50` five were invalid and three were not.
@@ -318,7 +320,7 @@ mod tests {
     fn milliseconds_give_no_hours_and_the_same_command_has_the_same_state() {
         let mut short = run(0, 3);
         short.measured_ns = 4_000_000;
-        assert_eq!(finding(check(&short)).remedy, "measure longer: -d 30s");
+        assert_eq!(finding(judged(&RULE, &short)).remedy, "measure longer: -d 30s");
         let states = [(0.2e6, 4.6), (1e6, 5.0), (2e6, 3.1), (9e6, 4.99)].map(|(sd_ns, mean)| {
             let mut evidence = run(0, 50);
             evidence.measured_ns = 12_500_000;
@@ -326,14 +328,14 @@ mod tests {
                 (Stop::Count { requests: 50 }, model::Load::Closed { connections: 5 });
             (evidence.latency.service.n, evidence.outstanding.mean) = (50, mean);
             (evidence.latency.service.mean_ns, evidence.latency.service_sd_ns) = (1e6, sd_ns);
-            finding(check(&evidence)).state
+            finding(judged(&RULE, &evidence)).state
         });
         assert_eq!(states, [FindingState::Bound; 4]);
     }
 
     #[test]
     fn the_remedy_parts_what_the_verdict_needs_from_what_a_quantile_needs() {
-        let short = finding(check(&run(10, 3_000)));
+        let short = finding(judged(&RULE, &run(10, 3_000)));
         assert_eq!(
             short.message,
             "only 10.0 s of the advised 30 s: rare events may be missing; p99 and p99.9 not shown"
@@ -344,7 +346,7 @@ mod tests {
     /// "-d 30s, or -d 1743s to see p99.9 too" was said of a page that lacked its p99.
     #[test]
     fn the_remedy_names_the_time_of_the_least_rare_quantile_that_is_missing() {
-        let remedy = |seconds: u64, n: u64| finding(check(&run(seconds, n))).remedy;
+        let remedy = |seconds: u64, n: u64| finding(judged(&RULE, &run(seconds, n))).remedy;
         assert_eq!(remedy(8, 456), "measure longer: -d 30s, or -d 176s to see p99 too");
         assert_eq!(remedy(30, 1_710), "measure longer: -d 176s shows p99");
         assert_eq!(remedy(30, 456), "measure longer: -d 66s shows p90");
@@ -354,7 +356,7 @@ mod tests {
     /// "-d 133334s to see p99.9" was advice.
     #[test]
     fn no_time_over_an_hour_is_advised() {
-        let remedy = |evidence: &Evidence| finding(check(evidence)).remedy;
+        let remedy = |evidence: &Evidence| finding(judged(&RULE, evidence)).remedy;
         let p90 = "measure longer: -d 30s; at this rate p50 would take over an hour";
         assert_eq!(remedy(&run(20, 1)), p90);
         assert_eq!(remedy(&run(30, 40)), "measure longer: -d 150s shows p50");
@@ -368,15 +370,15 @@ mod tests {
     #[test]
     fn a_sweep_is_judged_once_by_its_time_and_told_of_its_quantiles() {
         let mut sweep = clean_sweep(&[(1.0, 100.0), (2.0, 170.0), (4.0, 171.0)]);
-        assert_eq!(check_sweep(&sweep), Outcome::Pass);
+        assert_eq!(judged_sweep(&RULE, &sweep), Outcome::Pass);
         sweep.points[0].evidence = run(30, 3_000);
-        let few = finding(check_sweep(&sweep));
+        let few = finding(judged_sweep(&RULE, &sweep));
         assert_eq!((few.state, few.message.as_str()), (FindingState::Note, "no p99 at 1 of 3 loads"));
         for point in &mut sweep.points {
             point.evidence = run(6, 3_000);
             point.evidence.iterations = 2;
         }
-        let short = finding(check_sweep(&sweep));
+        let short = finding(judged_sweep(&RULE, &sweep));
         assert_eq!(short.state, FindingState::Note);
         assert_eq!(
             short.message,
@@ -384,7 +386,7 @@ mod tests {
         );
         assert_eq!(short.remedy, "measure longer: -d 15s");
         sweep.points.clear();
-        assert!(matches!(check_sweep(&sweep), Outcome::Unchecked(_)));
+        assert!(matches!(judged_sweep(&RULE, &sweep), Outcome::Unchecked(_)));
     }
 
     /// So much of `seconds` is undisturbed.
@@ -399,21 +401,21 @@ mod tests {
     /// A goodput of six slices of 100 ms was told as that of 15 s, with a note. Noise is no reason for more than a warning.
     #[test]
     fn undisturbed_time_decides_whether_a_run_was_too_short() {
-        let found = finding(check(&undisturbed(600_000_000, 15)));
+        let found = finding(judged(&RULE, &undisturbed(600_000_000, 15)));
         assert_eq!(found.state, FindingState::Warning);
         let expected = "the numbers rest on only 600 ms of undisturbed time, of 15.0 s measured: chance may decide";
         assert_eq!((found.message.as_str(), found.remedy.as_str()), (expected, "measure longer: -d 125s"));
         assert_eq!(found.evidence["undisturbed_ns"], 6e8);
-        assert_eq!(state(&check(&undisturbed(4 * NS_PER_S, 60))), Some(FindingState::Warning));
-        assert_eq!(state(&check(&undisturbed(5 * NS_PER_S, 15))), Some(FindingState::Note));
-        assert_eq!(check(&undisturbed(5 * NS_PER_S, 30)), Outcome::Pass);
-        assert_eq!(state(&check(&undisturbed(NS_PER_S, 4))), Some(FindingState::Invalid), "the window itself");
+        assert_eq!(state(&judged(&RULE, &undisturbed(4 * NS_PER_S, 60))), Some(FindingState::Warning));
+        assert_eq!(state(&judged(&RULE, &undisturbed(5 * NS_PER_S, 15))), Some(FindingState::Note));
+        assert_eq!(judged(&RULE, &undisturbed(5 * NS_PER_S, 30)), Outcome::Pass);
+        assert_eq!(state(&judged(&RULE, &undisturbed(NS_PER_S, 4))), Some(FindingState::Invalid), "the window itself");
         let mut whole = undisturbed(400_000_000, 15);
         whole.disturbance.as_mut().expect("it is kept").basis = Basis::Whole;
-        assert_eq!(state(&check(&whole)), Some(FindingState::Note), "the numbers rest on all of it");
+        assert_eq!(state(&judged(&RULE, &whole)), Some(FindingState::Note), "the numbers rest on all of it");
         let mut few = undisturbed(600_000_000, 15);
         few.latency.response.n = 3_000;
-        let found = finding(check(&few));
+        let found = finding(judged(&RULE, &few));
         assert_eq!(found.state, FindingState::Bound, "p99 is not shown");
         assert!(found.message.ends_with("chance may decide; p99 and p99.9 not shown"), "{}", found.message);
     }
@@ -422,18 +424,18 @@ mod tests {
     fn undisturbed_time_of_a_load_up_to_the_peak_decides_in_a_sweep() {
         let mut sweep = clean_sweep(&[(1.0, 100.0), (2.0, 170.0), (4.0, 171.0)]);
         sweep.points[2].evidence = undisturbed(NS_PER_S, 10);
-        assert_eq!(check_sweep(&sweep), Outcome::Pass, "it is past the peak");
+        assert_eq!(judged_sweep(&RULE, &sweep), Outcome::Pass, "it is past the peak");
         sweep.points[0].evidence = undisturbed(2 * NS_PER_S, 10);
-        let found = finding(check_sweep(&sweep));
+        let found = finding(judged_sweep(&RULE, &sweep));
         assert_eq!(found.state, FindingState::Warning);
         let expected = "at 1 connection: the numbers rest on only 2.00 s of undisturbed time, of 10.0 s measured";
         assert!(found.message.starts_with(expected), "{}", found.message);
         sweep.points[1].evidence = run(4, 1_000_000);
-        assert_eq!(finding(check_sweep(&sweep)).state, FindingState::Invalid);
+        assert_eq!(finding(judged_sweep(&RULE, &sweep)).state, FindingState::Invalid);
     }
 
     #[test]
     fn nothing_measured_is_invalid() {
-        assert_eq!(state(&check(&run(0, 0))), Some(FindingState::Invalid));
+        assert_eq!(state(&judged(&RULE, &run(0, 0))), Some(FindingState::Invalid));
     }
 }

@@ -1,8 +1,8 @@
 //! ST-03: goodput that varies between iterations.
 
 use crate::facts::saturation::peak_index;
-use crate::sweep::place;
-use crate::{Check, Outcome, Rule};
+use crate::text::place;
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::human::{percent, plural, rate};
 use model::{FindingState, SweepEvidence};
 use stats::{RUNS_MIN, coefficient_of_variation};
@@ -18,13 +18,15 @@ pub(crate) const RULE: Rule = Rule {
     detects: "goodput that varies between iterations, so that peak and knee are partly chance",
     threshold: "coefficient of variation of goodput over iterations, up to the peak: > 3 % at any load: warning; > 10 \
                 % at the peak: bound (plimsoll defaults)",
-    data: "sweep with >= 2 iterations per load up to the peak",
+    applies: Applies::Always,
+    needs: &[Need::Window],
+    conditions: "a sweep of >= 2 iterations of each load up to the peak",
     check: Check::Sweep(check),
 };
 
 fn check(sweep: &SweepEvidence) -> Outcome {
     let Some(peak) = peak_index(&sweep.points) else {
-        return Outcome::Unchecked("the sweep has no points");
+        return Outcome::UNMET;
     };
     let variations: Vec<_> =
         sweep.points[..=peak].iter().map(|point| coefficient_of_variation(&point.iterations_per_s)).collect();
@@ -68,7 +70,7 @@ fn remedy(iterations: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_sweep, finding};
+    use crate::testing::{clean_sweep, finding, judged_sweep};
 
     /// Peak at 4 connections, the third of four points.
     fn sweep() -> SweepEvidence {
@@ -80,7 +82,7 @@ mod tests {
         let mut sweep = sweep();
         sweep.points[0].iterations_per_s = vec![94.0, 106.0];
         sweep.points[1].iterations_per_s = vec![120.0, 220.0];
-        let found = finding(check(&sweep));
+        let found = finding(judged_sweep(&RULE, &sweep));
         assert_eq!(found.state, FindingState::Warning);
         assert_eq!(
             found.message,
@@ -94,10 +96,10 @@ mod tests {
     fn a_peak_that_varies_a_little_warns_and_a_lot_is_only_a_range() {
         let mut sweep = sweep();
         sweep.points[2].iterations_per_s = vec![195.0, 205.0];
-        assert_eq!(finding(check(&sweep)).state, FindingState::Warning);
+        assert_eq!(finding(judged_sweep(&RULE, &sweep)).state, FindingState::Warning);
         sweep.points[1].iterations_per_s = vec![50.0, 290.0];
         sweep.points[2].iterations_per_s = vec![170.0, 230.0];
-        let found = finding(check(&sweep));
+        let found = finding(judged_sweep(&RULE, &sweep));
         assert_eq!(found.state, FindingState::Bound);
         assert!(found.message.starts_with("the peak is between 170/s and 230/s: CV 21 %"), "{}", found.message);
     }
@@ -106,26 +108,26 @@ mod tests {
     fn six_iterations_are_no_coarse_estimate() {
         let mut sweep = sweep();
         sweep.points[2].iterations_per_s = vec![180.0, 220.0, 190.0, 210.0, 200.0, 200.0];
-        let found = finding(check(&sweep));
+        let found = finding(judged_sweep(&RULE, &sweep));
         assert!(found.message.ends_with("in 6 iterations") && found.remedy.contains("--iterations 12"), "{found:?}");
     }
 
     #[test]
     fn silent_where_repeats_agree_and_past_the_peak() {
         let mut sweep = sweep();
-        assert_eq!(check(&sweep), Outcome::Pass);
+        assert_eq!(judged_sweep(&RULE, &sweep), Outcome::Pass);
         sweep.points[3].iterations_per_s = vec![101.0, 301.0];
-        assert_eq!(check(&sweep), Outcome::Pass);
+        assert_eq!(judged_sweep(&RULE, &sweep), Outcome::Pass);
     }
 
     #[test]
     fn one_iteration_is_unchecked_but_hides_no_other_load() {
         let mut sweep = sweep();
         sweep.points[0].iterations_per_s.truncate(1);
-        assert!(matches!(check(&sweep), Outcome::Unchecked(_)));
+        assert!(matches!(judged_sweep(&RULE, &sweep), Outcome::Unchecked(_)));
         sweep.points[1].iterations_per_s = vec![120.0, 220.0];
-        assert_eq!(finding(check(&sweep)).state, FindingState::Warning);
+        assert_eq!(finding(judged_sweep(&RULE, &sweep)).state, FindingState::Warning);
         sweep.points.clear();
-        assert!(matches!(check(&sweep), Outcome::Unchecked(_)));
+        assert!(matches!(judged_sweep(&RULE, &sweep), Outcome::Unchecked(_)));
     }
 }

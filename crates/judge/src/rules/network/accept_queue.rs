@@ -1,7 +1,7 @@
 //! NE-01: full accept queue.
 
-use crate::facts::kernel::{ELSEWHERE, Lost, all_drops, has_connected, is_server_seen, is_tcp, own_drops, whose};
-use crate::{Check, Outcome, Rule};
+use crate::facts::kernel::{Lost, all_drops, has_connected, own_drops, whose};
+use crate::{Applies, Check, Kernel, Need, Outcome, Rule, Whose};
 use model::Evidence;
 use model::human::{count, percent, plural};
 
@@ -11,20 +11,25 @@ pub(crate) const RULE: Rule = Rule {
     detects: "connections delayed by the server's full accept queue",
     threshold: "any, if the load itself connects during the window: warning; >= 10 and > 0.01 % of the connection \
                 attempts: invalid (Linux retries a SYN after 1, 3, 7 s)",
-    data: "drops of the server's listening sockets, else ListenOverflows and ListenDrops of its kernel",
+    applies: Applies::Tcp,
+    needs: &[
+        Need::Window,
+        Need::Kernel(Kernel {
+            whose: Whose::Servers,
+            figures: &[("listener", "dropped_connects"), ("tcp", "ListenOverflows"), ("tcp", "ListenDrops")],
+            any: true,
+            unknown: "kernel does not count full accept queues",
+        }),
+        Need::Requests,
+    ],
+    conditions: "",
     check: Check::Run(check),
 };
 
 fn check(evidence: &Evidence) -> Outcome {
-    if !is_tcp(evidence) {
-        return Outcome::Pass;
-    }
-    if !is_server_seen(evidence) {
-        return Outcome::Unchecked(ELSEWHERE);
-    }
     let own = own_drops(evidence);
     let known = own.or_else(|| all_drops(evidence));
-    let Some(dropped) = known else { return Outcome::Unchecked("kernel does not count full accept queues") };
+    let Some(dropped) = known else { return Outcome::UNMET };
     // Without a connection of its own in the window the load was in none of these queues.
     if dropped == 0 || !has_connected(evidence) {
         return Outcome::Pass;
@@ -67,8 +72,9 @@ fn remedy(evidence: &Evidence) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::examples;
-    use crate::testing::{clean_run, finding, set_counter};
+    use crate::facts::kernel::ELSEWHERE;
+    use crate::testing;
+    use crate::testing::{clean_run, finding, judged, set_counter};
     use model::FindingState;
 
     #[test]
@@ -83,9 +89,9 @@ mod tests {
             let mut evidence = clean_run();
             set_counter(&mut evidence, "tcp", "ListenDrops", dropped);
             set_counter(&mut evidence, "tcp", "PassiveOpens", accepted);
-            assert_eq!(check(&evidence), Outcome::Pass, "this load has not connected in the window");
+            assert_eq!(judged(&RULE, &evidence), Outcome::Pass, "this load has not connected in the window");
             evidence.flow.opened = 1;
-            assert_eq!(finding(check(&evidence)).state, state, "{dropped} of {accepted}");
+            assert_eq!(finding(judged(&RULE, &evidence)).state, state, "{dropped} of {accepted}");
         }
     }
 
@@ -96,9 +102,9 @@ mod tests {
         evidence.flow.opened = 64;
         set_counter(&mut evidence, "tcp", "ListenOverflows", 594);
         set_counter(&mut evidence, "listener", "dropped_connects", 0);
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         set_counter(&mut evidence, "listener", "dropped_connects", 20);
-        let found = finding(check(&evidence));
+        let found = finding(judged(&RULE, &evidence));
         assert_eq!(found.state, FindingState::Invalid);
         assert!(found.message.starts_with("the server's accept queue was full 20 times"), "{}", found.message);
         assert!(!found.message.contains("counted together"), "{}", found.message);
@@ -114,7 +120,7 @@ mod tests {
             set_counter(&mut evidence, "listener", "dropped_connects", 1_397);
             set_counter(&mut evidence, "tcp", "TCPDeferAcceptDrop", deferred);
             set_counter(&mut evidence, "tcp", "ListenDrops", of_all);
-            check(&evidence)
+            judged(&RULE, &evidence)
         };
         assert_eq!(with(1_397, 0), Outcome::Pass);
         assert_eq!(with(0, 0), Outcome::Pass, "all sockets together dropped none");
@@ -125,26 +131,26 @@ mod tests {
 
     #[test]
     fn the_remedy_knows_the_queue_and_the_flags() {
-        let mut evidence = examples::run("NE-01");
-        let found = finding(check(&evidence));
+        let mut evidence = testing::run("NE-01");
+        let found = finding(judged(&RULE, &evidence));
         assert!(
             found.remedy.contains("hold 64 connections instead of 8 (") && found.remedy.contains("--no-keepalive"),
             "{found:?}"
         );
         evidence.plan.keepalive = true;
-        assert!(!finding(check(&evidence)).remedy.contains("--no-keepalive"));
+        assert!(!finding(judged(&RULE, &evidence)).remedy.contains("--no-keepalive"));
         evidence.observed.as_mut().and_then(|seen| seen.sockets.as_mut()).expect("seen").accept_backlog = Some(511);
-        assert!(finding(check(&evidence)).remedy.starts_with("the server's queue already holds 511"));
+        assert!(finding(judged(&RULE, &evidence)).remedy.starts_with("the server's queue already holds 511"));
     }
 
     #[test]
     fn a_server_elsewhere_has_a_kernel_nobody_looked_at() {
-        let mut evidence = examples::run("NE-01");
+        let mut evidence = testing::run("NE-01");
         evidence.plan.target.address = "192.0.2.1:80".parse().expect("an address");
         let observed = evidence.observed.as_mut().expect("it was looked at");
         (observed.server, observed.sockets) = (None, None);
-        assert_eq!(check(&evidence), Outcome::Unchecked(ELSEWHERE));
+        assert_eq!(judged(&RULE, &evidence), Outcome::Unchecked(ELSEWHERE));
         evidence.plan.target.address = "unix:/run/web.sock".parse().expect("an address");
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
     }
 }

@@ -2,9 +2,9 @@
 
 use super::modes::heap;
 use crate::facts::disturbed::rests_on_disturbed;
-use crate::facts::kernel::{is_tcp, share, tcp};
+use crate::facts::kernel::{share, tcp};
 use crate::facts::stopped::stopped;
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Kernel, Need, Outcome, Rule, Whose};
 use model::human::{count, percent};
 use model::{Evidence, FindingState};
 
@@ -18,20 +18,25 @@ pub(crate) const RULE: Rule = Rule {
     detects: "responses delayed by 40 ms because Nagle's algorithm waits for a delayed acknowledgement",
     threshold: ">= 10 service times of 40 to 52 ms, > 5 times those on either side, with delayed acknowledgements for \
                 at least half of them: warning (plimsoll defaults)",
-    data: "DelayedACKs of this kernel; histogram of service times",
+    applies: Applies::Tcp,
+    needs: &[
+        Need::Window,
+        Need::Kernel(Kernel {
+            whose: Whose::Observed,
+            figures: &[("tcp", "DelayedACKs")],
+            any: false,
+            unknown: "kernel does not count delayed acknowledgements",
+        }),
+        Need::ServiceHistogram,
+    ],
+    conditions: "",
     check: Check::Run(check),
 };
 
 fn check(evidence: &Evidence) -> Outcome {
-    if !is_tcp(evidence) {
-        return Outcome::Pass;
-    }
     let Some(delayed) = tcp(evidence, "DelayedACKs") else {
-        return Outcome::Unchecked("kernel does not count delayed acknowledgements");
+        return Outcome::UNMET;
     };
-    if evidence.service_bins.is_empty() {
-        return Outcome::Unchecked("no histogram of service times");
-    }
     if rests_on_disturbed(evidence) {
         return Outcome::Unchecked("too little undisturbed time");
     }
@@ -59,51 +64,51 @@ fn check(evidence: &Evidence) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::examples;
-    use crate::testing::{clean_run, set_counter, state, stopped_pool};
+    use crate::testing;
+    use crate::testing::{clean_run, judged, set_counter, state, stopped_pool};
     use model::{Basis, Disturbance, NS_PER_S, SERVICE_BIN_NS};
 
     /// With 250 ticks a second 44.0 ms were the usual, and beyond where the rule looked.
     #[test]
     fn a_tick_more_than_40_ms_is_the_same_delay() {
         for at_ms in [40, 44, 48, 51] {
-            let mut evidence = examples::run("NE-05");
+            let mut evidence = testing::run("NE-05");
             evidence.service_bins.fill(0);
             evidence.service_bins[(at_ms * NS_PER_S / 1000 / SERVICE_BIN_NS) as usize] = 90_000;
-            assert_eq!(state(&check(&evidence)), Some(FindingState::Warning), "{at_ms} ms");
+            assert_eq!(state(&judged(&RULE, &evidence)), Some(FindingState::Warning), "{at_ms} ms");
         }
     }
 
     /// A quota on the client stops it for 40 to 80 ms, again and again.
     #[test]
     fn a_client_without_a_cpu_is_no_delayed_acknowledgement() {
-        let mut evidence = examples::run("NE-05");
+        let mut evidence = testing::run("NE-05");
         let whole = Disturbance { basis: Basis::Whole, set_aside_ns: NS_PER_S, ..Disturbance::default() };
         evidence.disturbance = Some(whole.clone());
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
         evidence.disturbance = Some(Disturbance { basis: Basis::Clean, ..whole });
-        assert_eq!(state(&check(&evidence)), Some(FindingState::Warning));
+        assert_eq!(state(&judged(&RULE, &evidence)), Some(FindingState::Warning));
     }
 
     /// A Go program that was stopped and continued each 50 ms: "enable TCP_NODELAY on the server".
     #[test]
     fn a_server_that_is_stopped_is_no_delayed_acknowledgement() {
-        let mut evidence = examples::run("NE-05");
+        let mut evidence = testing::run("NE-05");
         evidence.observed.as_mut().expect("seen").pools = vec![stopped_pool(0.48)];
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
         evidence.observed.as_mut().expect("seen").pools = vec![stopped_pool(0.04)];
-        assert_eq!(state(&check(&evidence)), Some(FindingState::Warning));
+        assert_eq!(state(&judged(&RULE, &evidence)), Some(FindingState::Warning));
     }
 
     #[test]
     fn it_takes_both_the_heap_and_the_acknowledgements() {
-        let both = examples::run("NE-05");
-        assert_eq!(state(&check(&both)), Some(FindingState::Warning));
+        let both = testing::run("NE-05");
+        assert_eq!(state(&judged(&RULE, &both)), Some(FindingState::Warning));
         let mut acks_only = clean_run();
         set_counter(&mut acks_only, "tcp", "DelayedACKs", 100_000);
-        assert_eq!(check(&acks_only), Outcome::Pass);
+        assert_eq!(judged(&RULE, &acks_only), Outcome::Pass);
         let mut heap_only = both;
         set_counter(&mut heap_only, "tcp", "DelayedACKs", 40);
-        assert_eq!(check(&heap_only), Outcome::Pass);
+        assert_eq!(judged(&RULE, &heap_only), Outcome::Pass);
     }
 }

@@ -1,7 +1,7 @@
 //! NE-07: packets dropped by the network interface.
 
-use crate::facts::kernel::{Harm, LOOPBACK, carrier, is_tcp, least_drops, share};
-use crate::{Check, Outcome, Rule};
+use crate::facts::kernel::{Harm, LOOPBACK, carrier, least_drops, share};
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Evidence, FindingState};
 
@@ -18,15 +18,13 @@ pub(crate) const RULE: Rule = Rule {
     threshold: "interface that carried the load: > 0.001 % of its packets and >= 30 in 30 s or less: warning; > 0.01 % and \
                 >= 100: invalid (plimsoll defaults); in longer windows as many more; note unless TCP sent at least 20 \
                 segments again, and a tenth as many as were dropped",
-    data: "packets, drops and errors of the interfaces of the server's machine, or else of the client's; \
-           retransmissions of both machines",
+    applies: Applies::Tcp,
+    needs: &[Need::Window, Need::Interfaces, Need::Requests, Need::WhereKnown(&[Need::RETRANSMISSIONS])],
+    conditions: "an interface that carried as much as the load",
     check: Check::Run(check),
 };
 
 fn check(evidence: &Evidence) -> Outcome {
-    if !is_tcp(evidence) {
-        return Outcome::Pass;
-    }
     let Some((name, counters)) = carrier(evidence) else {
         return Outcome::Unchecked("no observed interface carried the load");
     };
@@ -71,7 +69,7 @@ fn remedy(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, finding, seen_there, set_counter, state};
+    use crate::testing::{clean_run, finding, judged, seen_there, set_counter, state};
 
     #[test]
     fn only_the_interface_of_the_load_counts_and_only_with_enough() {
@@ -83,13 +81,13 @@ mod tests {
             set_counter(&mut evidence, "nic/lo", "received_packets", 4_000_000 - 1_000_000);
             set_counter(&mut evidence, "nic/lo", "sent_packets", 900_000);
             set_counter(&mut evidence, "tcp", "RetransSegs", 50);
-            assert_eq!(state(&check(&evidence)), expected, "{dropped}");
+            assert_eq!(state(&judged(&RULE, &evidence)), expected, "{dropped}");
         }
         let mut evidence = clean_run();
         set_counter(&mut evidence, "nic/eth1", "received_dropped", 100_000);
-        assert_eq!(check(&evidence), Outcome::Pass, "it has carried nothing");
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass, "it has carried nothing");
         evidence.observed.as_mut().expect("seen").counters.remove("nic/lo");
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
     }
 
     /// One foreign packet a second in 5 minutes: INVALID, and in 30 s nothing.
@@ -100,9 +98,9 @@ mod tests {
         set_counter(&mut evidence, "nic/lo", "received_packets", 400_000);
         set_counter(&mut evidence, "nic/lo", "sent_packets", 400_000);
         set_counter(&mut evidence, "tcp", "RetransSegs", 300);
-        assert_eq!(state(&check(&evidence)), Some(FindingState::Invalid));
+        assert_eq!(state(&judged(&RULE, &evidence)), Some(FindingState::Invalid));
         evidence.measured_ns *= 11;
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
     }
 
     /// An interface that lost responses was said to have carried no load: it receives the requests only.
@@ -115,10 +113,10 @@ mod tests {
         let received = evidence.flow.bytes_received;
         let figures = [("received_bytes", received / 10), ("sent_bytes", received), ("sent_packets", 1_000_000)];
         figures.into_iter().for_each(|(name, n)| set_counter(&mut evidence, "nic/eth0", name, n));
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         set_counter(&mut evidence, "nic/eth0", "sent_dropped", 200);
         set_counter(&mut evidence, "tcp", "RetransSegs", 200);
-        let found = finding(check(&evidence));
+        let found = finding(judged(&RULE, &evidence));
         assert_eq!(found.state, FindingState::Invalid);
         assert!(found.remedy.contains("ethtool -S eth0"), "{}", found.remedy);
     }
@@ -132,16 +130,16 @@ mod tests {
         set_counter(&mut evidence, "nic/lo", "received_packets", 3_200_000);
         set_counter(&mut evidence, "nic/lo", "sent_packets", 3_200_000);
         set_counter(&mut evidence, "tcp", "RetransSegs", 2);
-        let found = finding(check(&evidence));
+        let found = finding(judged(&RULE, &evidence));
         assert_eq!(found.state, FindingState::Note);
         assert!(found.message.ends_with("TCP sent only 2 segments again, so the drops have hardly delayed this load"));
         assert!(!found.remedy.contains("ethtool"), "{}", found.remedy);
         set_counter(&mut evidence, "tcp", "RetransSegs", 829);
-        assert_eq!(state(&check(&evidence)), Some(FindingState::Note), "fewer than a tenth of the drops");
+        assert_eq!(state(&judged(&RULE, &evidence)), Some(FindingState::Note), "fewer than a tenth of the drops");
         set_counter(&mut evidence, "tcp", "RetransSegs", 830);
-        assert_eq!(state(&check(&evidence)), Some(FindingState::Invalid));
+        assert_eq!(state(&judged(&RULE, &evidence)), Some(FindingState::Invalid));
         evidence.observed.as_mut().expect("seen").counters.remove("tcp");
-        assert_eq!(state(&check(&evidence)), Some(FindingState::Warning), "nobody counts what was sent again");
+        assert_eq!(state(&judged(&RULE, &evidence)), Some(FindingState::Warning), "nobody counts what was sent again");
     }
 
     /// An agent on the server's machine counts what the server sends again, and not what the client does.
@@ -150,9 +148,9 @@ mod tests {
         let mut evidence = clean_run();
         seen_there(&mut evidence);
         set_counter(&mut evidence, "nic/lo", "received_dropped", 8_300);
-        assert_eq!(state(&check(&evidence)), Some(FindingState::Note));
+        assert_eq!(state(&judged(&RULE, &evidence)), Some(FindingState::Note));
         let client = evidence.client_machine.as_mut().expect("it is seen").counters.entry("tcp".into()).or_default();
         client.extend([("RetransSegs".to_owned(), 5_000), ("TCPLossProbes".to_owned(), 0)]);
-        assert_eq!(state(&check(&evidence)), Some(FindingState::Invalid));
+        assert_eq!(state(&judged(&RULE, &evidence)), Some(FindingState::Invalid));
     }
 }

@@ -1,6 +1,6 @@
 //! NE-11: one CPU that handles all network interrupts.
 
-use crate::{About, BesideLimiter, Check, Outcome, Rule};
+use crate::{About, Applies, BesideLimiter, Check, Need, Outcome, Rule, Whose};
 use model::human::percent;
 use model::{Evidence, FindingState};
 
@@ -12,7 +12,9 @@ pub(crate) const RULE: Rule = Rule {
     title: "one CPU for all packets",
     detects: "one CPU busy with network interrupts while the others are not: a single receive queue",
     threshold: "one CPU > 90 % in interrupts and every other < 30 %: note (plimsoll defaults)",
-    data: "time shares of each CPU of this machine",
+    applies: Applies::Always,
+    needs: &[Need::Window, Need::Machine(Whose::Observed)],
+    conditions: "the time shares of each CPU",
     check: Check::Run(check),
 };
 
@@ -20,7 +22,7 @@ pub(crate) const BESIDE: BesideLimiter = BesideLimiter { rule: RULE.id, about: A
 
 fn check(evidence: &Evidence) -> Outcome {
     let Some(machine) = evidence.observed.as_ref().and_then(|seen| seen.machine.as_ref()) else {
-        return Outcome::Unchecked("CPUs of this machine not monitored");
+        return Outcome::UNMET;
     };
     let shares = machine.shares_by_number().map(|(cpu, shares)| (cpu, shares.softirq));
     let mut shares: Vec<(u32, f64)> = shares.collect();
@@ -45,20 +47,20 @@ fn check(evidence: &Evidence) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::examples;
-    use crate::testing::{finding, state};
+    use crate::testing;
+    use crate::testing::{finding, judged, state};
 
     #[test]
     fn the_others_have_to_rest() {
-        let mut evidence = examples::run("NE-11");
-        assert_eq!(state(&check(&evidence)), Some(FindingState::Note));
+        let mut evidence = testing::run("NE-11");
+        assert_eq!(state(&judged(&RULE, &evidence)), Some(FindingState::Note));
         let machine = evidence.observed.as_mut().and_then(|seen| seen.machine.as_mut()).expect("seen");
         machine.cpu_numbers = vec![0, 4];
-        assert!(finding(check(&evidence)).message.starts_with("CPU 4 spent "));
+        assert!(finding(judged(&RULE, &evidence)).message.starts_with("CPU 4 spent "));
         let cpus = &mut evidence.observed.as_mut().and_then(|seen| seen.machine.as_mut()).expect("seen").cpu_shares;
         cpus[0].softirq = 0.3;
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         evidence.observed.as_mut().and_then(|seen| seen.machine.as_mut()).expect("seen").cpu_shares.truncate(1);
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
     }
 }

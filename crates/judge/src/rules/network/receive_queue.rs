@@ -1,7 +1,7 @@
 //! NE-06: overflow of the kernel's receive queues.
 
 use crate::facts::kernel::{FOREIGN, Harm, counter, has_foreign_traffic, share, whose};
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Kernel, Need, Outcome, Rule, Whose};
 use model::human::{count, percent, plural};
 use model::{Evidence, FindingState};
 
@@ -17,7 +17,19 @@ pub(crate) const RULE: Rule = Rule {
     threshold: "any packet dropped: warning; >= 10 and > 0.01 % of all: invalid; note unless TCP sent at least 20 segments \
                 again, and a tenth as many as were dropped; out of time for > 1 % of the packets, >= 100 times: warning \
                 (plimsoll default)",
-    data: "softnet_stat of this kernel; retransmissions of both machines",
+    applies: Applies::Always,
+    needs: &[
+        Need::Window,
+        Need::Kernel(Kernel {
+            whose: Whose::Observed,
+            figures: &[("softnet", "processed"), ("softnet", "dropped"), ("softnet", "squeezed")],
+            any: false,
+            unknown: "no softnet_stat from the kernel",
+        }),
+        Need::Requests,
+        Need::WhereKnown(&[Need::RETRANSMISSIONS]),
+    ],
+    conditions: "",
     check: Check::Run(check),
 };
 
@@ -25,7 +37,7 @@ fn check(evidence: &Evidence) -> Outcome {
     let [Some(processed), Some(dropped), Some(squeezed)] =
         ["processed", "dropped", "squeezed"].map(|name| counter(evidence, "softnet", name))
     else {
-        return Outcome::Unchecked("no softnet_stat from the kernel");
+        return Outcome::UNMET;
     };
     if has_foreign_traffic(evidence) {
         return Outcome::Unchecked(FOREIGN);
@@ -68,7 +80,7 @@ fn check(evidence: &Evidence) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, finding, set_counter, state};
+    use crate::testing::{clean_run, finding, judged, set_counter, state};
 
     #[test]
     fn drops_and_squeezes_are_told_apart() {
@@ -83,9 +95,9 @@ mod tests {
             set_counter(&mut evidence, "softnet", "dropped", dropped);
             set_counter(&mut evidence, "softnet", "squeezed", squeezed);
             set_counter(&mut evidence, "tcp", "RetransSegs", 100);
-            assert_eq!(state(&check(&evidence)), expected, "{dropped}, {squeezed}");
+            assert_eq!(state(&judged(&RULE, &evidence)), expected, "{dropped}, {squeezed}");
             if dropped == 0 && squeezed > 100 {
-                assert!(finding(check(&evidence)).message.starts_with("the kernel ran out of time"));
+                assert!(finding(judged(&RULE, &evidence)).message.starts_with("the kernel ran out of time"));
             }
         }
     }
@@ -97,14 +109,18 @@ mod tests {
         set_counter(&mut evidence, "softnet", "processed", 6_400_000);
         set_counter(&mut evidence, "softnet", "dropped", 8_300);
         set_counter(&mut evidence, "tcp", "RetransSegs", 2);
-        let found = finding(check(&evidence));
+        let found = finding(judged(&RULE, &evidence));
         assert_eq!(found.state, FindingState::Note);
         assert!(found.message.contains("TCP sent only 2 segments again"), "{}", found.message);
         set_counter(&mut evidence, "tcp", "RetransSegs", 8_300);
-        assert_eq!(state(&check(&evidence)), Some(FindingState::Invalid));
+        assert_eq!(state(&judged(&RULE, &evidence)), Some(FindingState::Invalid));
         set_counter(&mut evidence, "softnet", "squeezed", 80_001);
         set_counter(&mut evidence, "softnet", "dropped", 0);
         set_counter(&mut evidence, "tcp", "RetransSegs", 0);
-        assert_eq!(state(&check(&evidence)), Some(FindingState::Warning), "time that ran out lengthens what waits");
+        assert_eq!(
+            state(&judged(&RULE, &evidence)),
+            Some(FindingState::Warning),
+            "time that ran out lengthens what waits"
+        );
     }
 }

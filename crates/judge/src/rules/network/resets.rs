@@ -2,8 +2,8 @@
 
 use crate::facts::closes::Closes;
 use crate::facts::failures_named;
-use crate::facts::kernel::{foreign_connections, is_tcp, share, tcp, whose};
-use crate::{Check, Outcome, Rule};
+use crate::facts::kernel::{foreign_connections, share, tcp, whose};
+use crate::{Applies, Check, Kernel, Need, Outcome, Rule, Whose};
 use model::human::{count, percent};
 use model::{Evidence, FindingState};
 
@@ -20,16 +20,24 @@ pub(crate) const RULE: Rule = Rule {
     detects: "established connections that were reset, or aborted by the kernel",
     threshold: ">= 10 and > 0.001 % of the connections (RFC 9411): warning; > 0.1 %, with resets in this load's \
                 requests: invalid",
-    data: "EstabResets, TCPAbortOnMemory and TCPAbortOnTimeout of this kernel; failures by kind",
+    applies: Applies::Tcp,
+    needs: &[
+        Need::Window,
+        Need::Kernel(Kernel {
+            whose: Whose::Observed,
+            figures: &[("tcp", "EstabResets")],
+            any: false,
+            unknown: "kernel does not count resets",
+        }),
+        Need::Requests,
+    ],
+    conditions: "",
     check: Check::Run(check),
 };
 
 fn check(evidence: &Evidence) -> Outcome {
-    if !is_tcp(evidence) {
-        return Outcome::Pass;
-    }
     let Some(resets) = tcp(evidence, "EstabResets") else {
-        return Outcome::Unchecked("kernel does not count resets");
+        return Outcome::UNMET;
     };
     let given_up = ["TCPAbortOnMemory", "TCPAbortOnTimeout"].iter().filter_map(|name| tcp(evidence, name)).sum::<u64>();
     let met: u64 = failures_named(evidence, ".reset").map(|(_, n)| n).sum();
@@ -65,8 +73,8 @@ fn check(evidence: &Evidence) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::examples;
-    use crate::testing::{Mutate, clean_run, finding, set_counter, state};
+    use crate::testing;
+    use crate::testing::{Mutate, clean_run, finding, judged, set_counter, state};
 
     /// h2o: "86,072 of 120,550 connections were reset", of a load that had opened 256.
     #[test]
@@ -75,9 +83,12 @@ mod tests {
         (evidence.flow.opened, evidence.connections.established) = (0, 256);
         set_counter(&mut evidence, "tcp", "EstabResets", 86_072);
         set_counter(&mut evidence, "tcp", "ActiveOpens", 120_294);
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         set_counter(&mut evidence, "tcp", "ActiveOpens", 0);
-        assert!(finding(check(&evidence)).message.starts_with("256 of 256 connections"), "no more than there were");
+        assert!(
+            finding(judged(&RULE, &evidence)).message.starts_with("256 of 256 connections"),
+            "no more than there were"
+        );
     }
 
     /// ER-01 said that connections end behind responses, and this rule that they are too many.
@@ -101,13 +112,13 @@ mod tests {
     fn a_handful_is_nothing_and_only_what_the_load_met_invalidates() {
         let mut evidence = clean_run();
         set_counter(&mut evidence, "tcp", "EstabResets", 9);
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         set_counter(&mut evidence, "tcp", "EstabResets", 40);
-        assert_eq!(state(&check(&evidence)), Some(FindingState::Warning));
+        assert_eq!(state(&judged(&RULE, &evidence)), Some(FindingState::Warning));
         evidence.flow.opened = 40_000_000;
         set_counter(&mut evidence, "tcp", "ActiveOpens", 40_000_000);
-        assert_eq!(check(&evidence), Outcome::Pass, "40 of 40 million");
-        let found = finding(check(&examples::run("NE-08")));
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass, "40 of 40 million");
+        let found = finding(judged(&RULE, &testing::run("NE-08")));
         assert_eq!(found.state, FindingState::Invalid);
         assert!(found.message.contains("during a request of this load"), "{}", found.message);
     }

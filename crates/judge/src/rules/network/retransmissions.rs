@@ -1,7 +1,7 @@
 //! NE-03: TCP retransmissions.
 
-use crate::facts::kernel::{FOREIGN, has_foreign_traffic, is_one_machine, is_tcp, retransmitted, share, tcp, whose};
-use crate::{Check, Outcome, Rule};
+use crate::facts::kernel::{FOREIGN, has_foreign_traffic, is_one_machine, retransmitted, share, tcp, whose};
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Evidence, FindingState};
 
@@ -16,19 +16,18 @@ pub(crate) const RULE: Rule = Rule {
     detects: "packet loss that determines rate and tail latency",
     threshold: "retransmissions / TCPOrigDataSent > 0.1 %: warning; > 1 %: invalid (plimsoll defaults); >= 20 of them; \
                 tail loss probes count only if they recovered a loss",
-    data: "RetransSegs, TCPLossProbes, TCPLossProbeRecovery and TCPOrigDataSent of this kernel",
+    applies: Applies::Tcp,
+    needs: &[Need::Window, Need::RETRANSMISSIONS, Need::Requests],
+    conditions: "",
     check: Check::Run(check),
 };
 
 fn check(evidence: &Evidence) -> Outcome {
-    if !is_tcp(evidence) {
-        return Outcome::Pass;
-    }
     if has_foreign_traffic(evidence) {
         return Outcome::Unchecked(FOREIGN);
     }
     let (Some(again), Some(sent)) = (retransmitted(evidence), tcp(evidence, "TCPOrigDataSent")) else {
-        return Outcome::Unchecked("kernel does not count retransmissions");
+        return Outcome::UNMET;
     };
     let share = share(again, sent);
     let state = match share {
@@ -55,7 +54,7 @@ fn check(evidence: &Evidence) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, set_counter, state};
+    use crate::testing::{clean_run, judged, set_counter, state};
     use model::OthersObserved;
 
     #[test]
@@ -69,7 +68,7 @@ mod tests {
             let mut evidence = clean_run();
             set_counter(&mut evidence, "tcp", "RetransSegs", again);
             set_counter(&mut evidence, "tcp", "TCPOrigDataSent", sent);
-            assert_eq!(state(&check(&evidence)), expected, "{again} of {sent}");
+            assert_eq!(state(&judged(&RULE, &evidence)), expected, "{again} of {sent}");
         }
     }
 
@@ -78,9 +77,9 @@ mod tests {
         let mut evidence = clean_run();
         set_counter(&mut evidence, "tcp", "RetransSegs", 50_000);
         set_counter(&mut evidence, "tcp", "TCPLossProbes", 50_000);
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         set_counter(&mut evidence, "tcp", "TCPLossProbeRecovery", 30_000);
-        assert_eq!(state(&check(&evidence)), Some(FindingState::Invalid));
+        assert_eq!(state(&judged(&RULE, &evidence)), Some(FindingState::Invalid));
     }
 
     /// A download over a lossy link beside a load on loopback: its retransmissions were those of the load.
@@ -92,7 +91,7 @@ mod tests {
             set_counter(&mut evidence, "tcp", "TCPOrigDataSent", sent);
             let others = OthersObserved { cpu_cores, ..OthersObserved::default() };
             evidence.observed.as_mut().expect("seen").others = Some(others);
-            check(&evidence)
+            judged(&RULE, &evidence)
         };
         assert_eq!(with(50_000_000, 0.3), Outcome::Unchecked(FOREIGN));
         assert_eq!(state(&with(50_000_000, 0.01)), Some(FindingState::Invalid), "nobody else ran");

@@ -1,9 +1,9 @@
 //! NE-04: service times that cluster at TCP's retransmission timers.
 
 use super::modes::heap;
-use crate::facts::kernel::{FOREIGN, has_foreign_traffic, is_tcp, recovered_by_probes, tcp, whose};
+use crate::facts::kernel::{FOREIGN, has_foreign_traffic, recovered_by_probes, tcp, whose};
 use crate::text::list;
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Kernel, Need, Outcome, Rule, Whose};
 use model::human::count;
 use model::{Evidence, FindingState};
 
@@ -18,23 +18,29 @@ pub(crate) const RULE: Rule = Rule {
     threshold: "timeouts or retransmitted SYNs, and >= 10 service times at 200 to 220 ms, 1.0 to 1.1 s or 3.0 to 3.3 s \
                 (Linux timers), > 5 times those on either side and at most twice the timeouts: warning (plimsoll \
                 defaults)",
-    data: "TCPTimeouts, TCPSynRetrans and TCPLossProbeRecovery of this kernel; histogram of service times",
+    applies: Applies::Tcp,
+    needs: &[
+        Need::Window,
+        Need::Kernel(Kernel {
+            whose: Whose::Observed,
+            figures: &[("tcp", "TCPTimeouts"), ("tcp", "TCPSynRetrans")],
+            any: false,
+            unknown: "kernel does not count TCP timeouts",
+        }),
+        Need::ServiceHistogram,
+        Need::Requests,
+    ],
+    conditions: "",
     check: Check::Run(check),
 };
 
 fn check(evidence: &Evidence) -> Outcome {
-    if !is_tcp(evidence) {
-        return Outcome::Pass;
-    }
     if has_foreign_traffic(evidence) {
         return Outcome::Unchecked(FOREIGN);
     }
     let [Some(timeouts), Some(syns)] = ["TCPTimeouts", "TCPSynRetrans"].map(|name| tcp(evidence, name)) else {
-        return Outcome::Unchecked("kernel does not count TCP timeouts");
+        return Outcome::UNMET;
     };
-    if evidence.service_bins.is_empty() {
-        return Outcome::Unchecked("no histogram of service times");
-    }
     // A SYN that is sent again is a timeout as well.
     let timers = timeouts.max(syns) + recovered_by_probes(evidence);
     let heaps = TIMERS.iter().filter_map(|(from, to, name)| Some((heap(evidence, *from, *to)?, *name)));
@@ -58,22 +64,22 @@ fn check(evidence: &Evidence) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::examples;
-    use crate::testing::{clean_run, set_counter, state};
+    use crate::testing;
+    use crate::testing::{clean_run, judged, set_counter, state};
 
     #[test]
     fn it_takes_both_the_heap_and_the_timeouts() {
-        let both = examples::run("NE-04");
-        assert_eq!(state(&check(&both)), Some(FindingState::Warning));
+        let both = testing::run("NE-04");
+        assert_eq!(state(&judged(&RULE, &both)), Some(FindingState::Warning));
         let mut heap_only = both.clone();
         set_counter(&mut heap_only, "tcp", "TCPTimeouts", 3);
         set_counter(&mut heap_only, "tcp", "TCPSynRetrans", 0);
-        assert_eq!(check(&heap_only), Outcome::Pass, "a server that sleeps for a second");
+        assert_eq!(judged(&RULE, &heap_only), Outcome::Pass, "a server that sleeps for a second");
         let mut timeouts_only = clean_run();
         set_counter(&mut timeouts_only, "tcp", "TCPTimeouts", 1_000);
-        assert_eq!(check(&timeouts_only), Outcome::Pass);
+        assert_eq!(judged(&RULE, &timeouts_only), Outcome::Pass);
         let mut broad = both;
         broad.service_bins[..500].fill(100);
-        assert_eq!(check(&broad), Outcome::Pass, "no heap among as many others");
+        assert_eq!(judged(&RULE, &broad), Outcome::Pass, "no heap among as many others");
     }
 }

@@ -1,7 +1,7 @@
 //! NE-02: full SYN queue.
 
-use crate::facts::kernel::{ELSEWHERE, Lost, has_connected, is_server_seen, is_tcp, own_drops, tcp, whose};
-use crate::{Check, Outcome, Rule};
+use crate::facts::kernel::{Lost, has_connected, own_drops, tcp, whose};
+use crate::{Applies, Check, Kernel, Need, Outcome, Rule, Whose};
 use model::Evidence;
 use model::human::{count, percent};
 
@@ -11,20 +11,31 @@ pub(crate) const RULE: Rule = Rule {
     detects: "connections dropped or answered with a SYN cookie, as too many were half open",
     threshold: "any SYN cookie or drop, if the load itself connects during the window: warning; >= 10 drops and > 0.01 \
                 % of the connection attempts: invalid (as NE-01)",
-    data: "SyncookiesSent, TCPReqQFullDoCookies and TCPReqQFullDrop of the server's kernel",
+    applies: Applies::Tcp,
+    needs: &[
+        Need::Window,
+        Need::Kernel(Kernel {
+            whose: Whose::Servers,
+            figures: &[("tcp", "SyncookiesSent"), ("tcp", "TCPReqQFullDoCookies")],
+            any: true,
+            unknown: "kernel does not count SYN cookies and drops",
+        }),
+        Need::Kernel(Kernel {
+            whose: Whose::Servers,
+            figures: &[("tcp", "TCPReqQFullDrop")],
+            any: false,
+            unknown: "kernel does not count SYN cookies and drops",
+        }),
+        Need::Requests,
+    ],
+    conditions: "",
     check: Check::Run(check),
 };
 
 fn check(evidence: &Evidence) -> Outcome {
-    if !is_tcp(evidence) {
-        return Outcome::Pass;
-    }
-    if !is_server_seen(evidence) {
-        return Outcome::Unchecked(ELSEWHERE);
-    }
     let cookies = [tcp(evidence, "SyncookiesSent"), tcp(evidence, "TCPReqQFullDoCookies")].into_iter().flatten().max();
     let (Some(cookies), Some(dropped)) = (cookies, tcp(evidence, "TCPReqQFullDrop")) else {
-        return Outcome::Unchecked("kernel does not count SYN cookies and drops");
+        return Outcome::UNMET;
     };
     // What this server's sockets did not drop, those of others did.
     let dropped = own_drops(evidence).map_or(dropped, |own| dropped.min(own));
@@ -54,20 +65,20 @@ fn check(evidence: &Evidence) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, finding, set_counter};
+    use crate::testing::{clean_run, finding, judged, set_counter};
     use model::FindingState;
 
     #[test]
     fn cookies_warn_and_drops_invalidate() {
         let mut evidence = clean_run();
         set_counter(&mut evidence, "tcp", "SyncookiesSent", 500);
-        assert_eq!(check(&evidence), Outcome::Pass, "this load has not connected in the window");
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass, "this load has not connected in the window");
         evidence.flow.opened = 1;
-        assert_eq!(finding(check(&evidence)).state, FindingState::Warning);
+        assert_eq!(finding(judged(&RULE, &evidence)).state, FindingState::Warning);
         set_counter(&mut evidence, "tcp", "TCPReqQFullDrop", 9);
-        assert_eq!(finding(check(&evidence)).state, FindingState::Warning);
+        assert_eq!(finding(judged(&RULE, &evidence)).state, FindingState::Warning);
         set_counter(&mut evidence, "tcp", "TCPReqQFullDrop", 10);
-        let found = finding(check(&evidence));
+        let found = finding(judged(&RULE, &evidence));
         assert_eq!(found.state, FindingState::Invalid);
         assert!(found.message.contains("500 SYN cookies sent; 10 connection attempts"), "{}", found.message);
     }

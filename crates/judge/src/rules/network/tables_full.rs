@@ -1,10 +1,10 @@
 //! NE-09: connection tables near their limits.
 
 use crate::facts::client_machine;
-use crate::facts::kernel::{gauge, is_tcp, share, tcp};
+use crate::facts::kernel::{gauge, share, tcp};
 use crate::facts::ports::{PortsHeld, server_out_of_ports};
 use crate::text::list;
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Kernel, Need, Outcome, Rule, Whose};
 use model::human::{count, percent};
 use model::{Evidence, FindingState};
 
@@ -19,8 +19,20 @@ pub(crate) const RULE: Rule = Rule {
     threshold: "tracked connections > 80 % of the limit: warning; > 95 %: invalid; ports in TIME_WAIT > 50 %: note; > \
                 80 %, or TIME_WAIT ended early: warning (plimsoll defaults); ports of the server's machine >= 90 % while > \
                 1 % of the responses are 500 to 504: warning; exhausted ports of the client: CL-07",
-    data: "conntrack table, sockets in TIME_WAIT and local port range of the client's and the server's machine; responses \
-           by status",
+    applies: Applies::Tcp,
+    needs: &[
+        Need::Window,
+        Need::Kernel(Kernel {
+            whose: Whose::Observed,
+            figures: &[("tcp", "TCPTimeWaitOverflow")],
+            any: false,
+            unknown: "kernel does not count TIME_WAIT sockets ended early",
+        }),
+        Need::LocalPorts,
+        Need::Requests,
+        Need::WhereKnown(&[Need::CONNTRACK]),
+    ],
+    conditions: "",
     check: Check::Run(check),
 };
 
@@ -28,15 +40,12 @@ pub(crate) const RULE: Rule = Rule {
 type Fault = (FindingState, String, String);
 
 fn check(evidence: &Evidence) -> Outcome {
-    if !is_tcp(evidence) {
-        return Outcome::Pass;
-    }
     let waiting = ports_waiting(evidence);
     let Some(ended_early) = tcp(evidence, "TCPTimeWaitOverflow") else {
-        return Outcome::Unchecked("kernel does not count TIME_WAIT sockets ended early");
+        return Outcome::UNMET;
     };
     let Some(waiting) = waiting else {
-        return Outcome::Unchecked("sockets or local port range unknown");
+        return Outcome::UNMET;
     };
     let tracked = tracked(evidence);
     let faults = [
@@ -124,7 +133,7 @@ fn overflow(ended_early: u64) -> Option<Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, finding, set_counter, set_gauge, state};
+    use crate::testing::{clean_run, finding, judged, set_counter, set_gauge, state};
 
     fn waiting(n: u64) -> Evidence {
         let mut evidence = clean_run();
@@ -137,11 +146,11 @@ mod tests {
     fn ports_are_a_note_or_a_warning() {
         for (n, expected) in [(14_116, None), (20_000, Some(FindingState::Note)), (28_232, Some(FindingState::Warning))]
         {
-            assert_eq!(state(&check(&waiting(n))), expected, "{n}");
+            assert_eq!(state(&judged(&RULE, &waiting(n))), expected, "{n}");
         }
         let mut evidence = waiting(28_232);
         evidence.plan.keepalive = false;
-        assert!(finding(check(&evidence)).remedy.starts_with("omit --no-keepalive"));
+        assert!(finding(judged(&RULE, &evidence)).remedy.starts_with("omit --no-keepalive"));
     }
 
     /// nginx before an upstream without keepalive, with 3,233 local ports: 99 % of the responses were 502, 3,237 sockets waited,
@@ -153,7 +162,7 @@ mod tests {
             set_gauge(&mut evidence, "ports", "local_ports", 3_233);
             set_gauge(&mut evidence, "sockstat", "tcp_time_wait", held);
             evidence.cohort.status.insert(502, bad);
-            check(&evidence)
+            judged(&RULE, &evidence)
         };
         let found = finding(with(3_237, 990_000));
         assert_eq!(found.state, FindingState::Warning);
@@ -169,7 +178,7 @@ mod tests {
             let mut evidence = clean_run();
             set_gauge(&mut evidence, "conntrack", "connections", n);
             set_gauge(&mut evidence, "conntrack", "connections_limit", 1_000);
-            assert_eq!(state(&check(&evidence)), expected, "{n}");
+            assert_eq!(state(&judged(&RULE, &evidence)), expected, "{n}");
         }
     }
 
@@ -177,15 +186,15 @@ mod tests {
     fn all_that_is_wrong_is_told_and_what_is_not_tracked_is_no_trouble() {
         let mut evidence = waiting(28_232);
         set_counter(&mut evidence, "tcp", "TCPTimeWaitOverflow", 7);
-        let found = finding(check(&evidence));
+        let found = finding(judged(&RULE, &evidence));
         assert!(
             found.message.contains("100 % of the client's") && found.message.contains("for 7 connections"),
             "{found:?}"
         );
         let mut evidence = clean_run();
         evidence.observed.as_mut().expect("seen").gauges.remove("conntrack");
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         evidence.observed.as_mut().expect("seen").gauges.remove("ports");
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
     }
 }

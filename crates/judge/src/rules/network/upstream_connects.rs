@@ -1,8 +1,7 @@
 //! NE-12: connections that the server's machine opens for nearly each response.
 
-use crate::facts::kernel::{ELSEWHERE, is_one_machine, is_server_seen, is_tcp, tcp};
-use crate::facts::observed;
-use crate::{Check, Outcome, Rule};
+use crate::facts::kernel::{is_one_machine, is_tcp, tcp};
+use crate::{Applies, Check, Kernel, Need, Outcome, Rule, Whose};
 use model::human::count;
 use model::{Evidence, FindingState};
 
@@ -19,16 +18,25 @@ pub(crate) const RULE: Rule = Rule {
     detects: "proxy or application that connects anew to what is behind it for nearly each request",
     threshold: "connections opened on the server's machine, without this load's own, >= 100 and 0.5 to 4 for each response: \
                 note (plimsoll defaults)",
-    data: "ActiveOpens of the server's kernel; connections opened by this load",
+    applies: Applies::Always,
+    needs: &[
+        Need::Window,
+        Need::Server,
+        Need::Kernel(Kernel {
+            whose: Whose::Servers,
+            figures: &[("tcp", "ActiveOpens")],
+            any: false,
+            unknown: "kernel does not count the connections it opens",
+        }),
+        Need::Requests,
+    ],
+    conditions: "",
     check: Check::Run(check),
 };
 
 fn check(evidence: &Evidence) -> Outcome {
-    if !is_server_seen(evidence) || observed(evidence).is_none_or(|seen| seen.server.is_none()) {
-        return Outcome::Unchecked(ELSEWHERE);
-    }
     let Some(opened) = tcp(evidence, "ActiveOpens") else {
-        return Outcome::Unchecked("kernel does not count the connections it opens");
+        return Outcome::UNMET;
     };
     // Those of the load generator are counted with them where it is on the same machine.
     let mine = if is_one_machine(evidence) && is_tcp(evidence) { evidence.flow.opened } else { 0 };
@@ -53,7 +61,7 @@ fn check(evidence: &Evidence) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, finding, set_counter, state};
+    use crate::testing::{clean_run, finding, judged, set_counter, state};
 
     /// A Go proxy with 2 idle connections to its upstream did 12,248/s, opened a connection for nearly each, and nothing was said.
     #[test]
@@ -62,7 +70,7 @@ mod tests {
             let mut evidence = clean_run();
             evidence.flow.opened = mine;
             set_counter(&mut evidence, "tcp", "ActiveOpens", opened);
-            check(&evidence)
+            judged(&RULE, &evidence)
         };
         let found = finding(with(970_000, 0));
         assert!(
@@ -81,6 +89,6 @@ mod tests {
         let mut evidence = clean_run();
         set_counter(&mut evidence, "tcp", "ActiveOpens", 970_000);
         evidence.observed.as_mut().expect("seen").server = None;
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
     }
 }

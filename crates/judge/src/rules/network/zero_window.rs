@@ -1,7 +1,7 @@
 //! NE-10: zero TCP receive windows.
 
-use crate::facts::kernel::{FOREIGN, has_foreign_traffic, is_tcp, share, tcp, whose};
-use crate::{Check, Outcome, Rule};
+use crate::facts::kernel::{FOREIGN, has_foreign_traffic, share, tcp, whose};
+use crate::{Applies, Check, Kernel, Need, Outcome, Rule, Whose};
 use model::human::{count, percent};
 use model::{Evidence, FindingState};
 
@@ -14,20 +14,28 @@ pub(crate) const RULE: Rule = Rule {
     title: "zero TCP windows",
     detects: "slow reader whose full receive window stops the sender",
     threshold: "zero windows > 1 % of the responses and >= 10: warning (plimsoll default)",
-    data: "TCPToZeroWindowAdv and TCPFromZeroWindowAdv of this kernel",
+    applies: Applies::Tcp,
+    needs: &[
+        Need::Window,
+        Need::Kernel(Kernel {
+            whose: Whose::Observed,
+            figures: &[("tcp", "TCPToZeroWindowAdv"), ("tcp", "TCPFromZeroWindowAdv")],
+            any: true,
+            unknown: "kernel does not count zero windows",
+        }),
+        Need::Requests,
+    ],
+    conditions: "",
     check: Check::Run(check),
 };
 
 fn check(evidence: &Evidence) -> Outcome {
-    if !is_tcp(evidence) {
-        return Outcome::Pass;
-    }
     if has_foreign_traffic(evidence) {
         return Outcome::Unchecked(FOREIGN);
     }
     let names = ["TCPToZeroWindowAdv", "TCPFromZeroWindowAdv"];
     let Some(closed) = names.iter().filter_map(|name| tcp(evidence, name)).max() else {
-        return Outcome::Unchecked("kernel does not count zero windows");
+        return Outcome::UNMET;
     };
     let share = share(closed, evidence.flow.completed);
     if share <= WARNING_SHARE || closed < COUNT_MIN {
@@ -47,17 +55,17 @@ fn check(evidence: &Evidence) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, set_counter, state};
+    use crate::testing::{clean_run, judged, set_counter, state};
 
     #[test]
     fn windows_are_held_against_the_responses() {
         let mut evidence = clean_run();
         set_counter(&mut evidence, "tcp", "TCPToZeroWindowAdv", 10_000);
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         set_counter(&mut evidence, "tcp", "TCPToZeroWindowAdv", 10_001);
-        assert_eq!(state(&check(&evidence)), Some(FindingState::Warning));
+        assert_eq!(state(&judged(&RULE, &evidence)), Some(FindingState::Warning));
         evidence.flow.completed = 9;
         set_counter(&mut evidence, "tcp", "TCPToZeroWindowAdv", 9);
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
     }
 }

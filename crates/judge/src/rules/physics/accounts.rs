@@ -1,7 +1,7 @@
 //! PH-06: CPU time not accounted to processes.
 
 use crate::facts::{observed, seconds};
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Need, Outcome, Rule, Whose};
 use model::human::percent;
 use model::{Evidence, FindingState};
 
@@ -21,16 +21,18 @@ pub(crate) const RULE: Rule = Rule {
     detects: "CPU time of no known process: short-lived processes, the kernel, other containers",
     threshold: "sum over all processes differs from the machine's busy time by > 15 % plus interrupts, a tenth of the \
                 idle time and, above it, thrice the stolen time: warning (plimsoll default); >= 3 s of CPU time",
-    data: "CPU time of all processes and of the machine",
+    applies: Applies::Always,
+    needs: &[Need::Window, Need::Machine(Whose::Observed), Need::AllProcesses],
+    conditions: "a machine that was busy enough to compare",
     check: Check::Run(check),
 };
 
 fn check(evidence: &Evidence) -> Outcome {
     let Some(machine) = observed(evidence).and_then(|observed| observed.machine.as_ref()) else {
-        return Outcome::Unchecked("CPU times of this machine unknown");
+        return Outcome::UNMET;
     };
     let Some(accounted) = machine.accounted_share else {
-        return Outcome::Unchecked("not all processes of this machine monitored");
+        return Outcome::UNMET;
     };
     let busy_cores = machine.busy_mean * f64::from(machine.cpus);
     if busy_cores * seconds(evidence) < BUSY_MIN_S {
@@ -61,19 +63,19 @@ fn check(evidence: &Evidence) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, finding, machine, state};
+    use crate::testing::{clean_run, finding, judged, machine, state};
 
     #[test]
     fn a_gap_either_way_warns_beyond_the_interrupts() {
         let mut evidence = clean_run();
         machine(&mut evidence).accounted_share = Some(0.6);
-        let found = finding(check(&evidence));
+        let found = finding(judged(&RULE, &evidence));
         assert_eq!(found.state, FindingState::Warning);
         assert!(found.message.starts_with("processes account for only 60 % of the machine's"), "{}", found.message);
         machine(&mut evidence).accounted_share = Some(1.4);
-        assert_eq!(state(&check(&evidence)), Some(FindingState::Warning));
+        assert_eq!(state(&judged(&RULE, &evidence)), Some(FindingState::Warning));
         machine(&mut evidence).softirq_mean = 0.3 * machine(&mut evidence).busy_mean;
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
     }
 
     /// Programs at work for 27 % of the time beside a server that timers wake up; 23 % too much beside 3 % of steal.
@@ -82,28 +84,28 @@ mod tests {
         let mut evidence = clean_run();
         let seen = machine(&mut evidence);
         (seen.busy_mean, seen.steal_mean, seen.softirq_mean, seen.accounted_share) = (0.27, 0.0, 0.0, Some(0.65));
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         machine(&mut evidence).accounted_share = Some(0.5);
-        assert_eq!(state(&check(&evidence)), Some(FindingState::Warning));
+        assert_eq!(state(&judged(&RULE, &evidence)), Some(FindingState::Warning));
         let seen = machine(&mut evidence);
         (seen.busy_mean, seen.steal_mean, seen.accounted_share) = (0.9, 0.03, Some(1.23));
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         machine(&mut evidence).steal_mean = 0.01;
-        assert_eq!(state(&check(&evidence)), Some(FindingState::Warning));
+        assert_eq!(state(&judged(&RULE, &evidence)), Some(FindingState::Warning));
         let seen = machine(&mut evidence);
         (seen.steal_mean, seen.accounted_share) = (0.03, Some(0.77));
-        assert_eq!(state(&check(&evidence)), Some(FindingState::Warning));
+        assert_eq!(state(&judged(&RULE, &evidence)), Some(FindingState::Warning));
     }
 
     #[test]
     fn an_idle_machine_and_unknown_processes_are_unchecked() {
         let mut evidence = clean_run();
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         machine(&mut evidence).busy_mean = 0.02;
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
         machine(&mut evidence).accounted_share = None;
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
         evidence.observed = None;
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
     }
 }

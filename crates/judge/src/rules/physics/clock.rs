@@ -1,6 +1,6 @@
 //! PH-08: slow clock source.
 
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::{Evidence, FindingState};
 
 /// Clocks that are read without asking a device or the hypervisor each time.
@@ -12,14 +12,16 @@ pub(crate) const RULE: Rule = Rule {
     title: "unreliable clock",
     detects: "clock source that is slow to read and may stall",
     threshold: "clock source other than tsc, kvm-clock and similar: warning",
-    data: "clock source of the kernel",
+    applies: Applies::Always,
+    needs: &[Need::Clock],
+    conditions: "",
     check: Check::Run(check),
 };
 
 fn check(evidence: &Evidence) -> Outcome {
     let facts = evidence.fingerprint.as_ref().and_then(|fingerprint| fingerprint.facts.get("clock"));
     let Some(source) = facts.and_then(|facts| facts.get("current_clocksource")) else {
-        return Outcome::Unchecked("clock source of this machine unknown");
+        return Outcome::UNMET;
     };
     if GOOD.contains(&source.as_str()) {
         return Outcome::Pass;
@@ -32,7 +34,7 @@ fn check(evidence: &Evidence) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, finding};
+    use crate::testing::{clean_run, finding, judged};
 
     fn with_clock(source: &str) -> Evidence {
         let mut evidence = clean_run();
@@ -43,12 +45,12 @@ mod tests {
 
     #[test]
     fn a_slow_clock_warns_and_a_good_one_passes() {
-        assert_eq!(check(&with_clock("kvm-clock")), Outcome::Pass);
-        let found = finding(check(&with_clock("hpet")));
+        assert_eq!(judged(&RULE, &with_clock("kvm-clock")), Outcome::Pass);
+        let found = finding(judged(&RULE, &with_clock("hpet")));
         assert_eq!(found.state, FindingState::Warning);
         assert!(found.message.starts_with("this machine's clock is hpet"), "{}", found.message);
         let mut evidence = clean_run();
         evidence.fingerprint = None;
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
     }
 }

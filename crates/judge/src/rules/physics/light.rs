@@ -1,6 +1,6 @@
 //! PH-05: responses faster than the connect time.
 
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::human::time;
 use model::{Evidence, FindingState};
 
@@ -14,7 +14,9 @@ pub(crate) const RULE: Rule = Rule {
     detects: "responses from a cache or proxy on the path, or a wrong clock",
     threshold: "least service time < 0.9 of the least connect time less the spread of the connect times, if that is \
                 >= 1 ms (network distance): invalid (plimsoll defaults)",
-    data: "connect times of the probe, least service time; load from this machine",
+    applies: Applies::Always,
+    needs: &[Need::ConnectTimes, Need::ServiceTimes],
+    conditions: "a load from the machine of the probe",
     check: Check::Run(check),
 };
 
@@ -24,13 +26,10 @@ fn check(evidence: &Evidence) -> Outcome {
     }
     let connects = evidence.probe.iter().flat_map(|probe| &probe.fetches).map(|fetch| fetch.connect_ns);
     let (Some(least_ns), Some(most_ns)) = (connects.clone().min().filter(|ns| *ns > 0), connects.max()) else {
-        return Outcome::Unchecked("connect time unknown");
+        return Outcome::UNMET;
     };
     // The few connects of a probe are as far from the least time of a path as from each other.
     let (connect_ns, service) = (least_ns.saturating_sub(most_ns - least_ns), &evidence.latency.service);
-    if service.n == 0 {
-        return Outcome::Unchecked("no service time recorded");
-    }
     if connect_ns < DISTANCE_NS || service.min_ns as f64 >= SHARE * connect_ns as f64 {
         return Outcome::Pass;
     }
@@ -47,7 +46,7 @@ fn check(evidence: &Evidence) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, finding};
+    use crate::testing::{clean_run, finding, judged};
 
     fn far(connect_ns: u64, min_ns: u64) -> Evidence {
         let mut evidence = clean_run();
@@ -58,10 +57,10 @@ mod tests {
 
     #[test]
     fn an_answer_from_nearer_than_the_server_invalidates() {
-        let found = finding(check(&far(20_000_000, 2_000_000)));
+        let found = finding(judged(&RULE, &far(20_000_000, 2_000_000)));
         assert_eq!(found.state, FindingState::Invalid);
         assert!(found.message.starts_with("the fastest response took 2.00 ms, but a connect alone takes 20.0 ms"));
-        assert_eq!(check(&far(20_000_000, 19_000_000)), Outcome::Pass);
+        assert_eq!(judged(&RULE, &far(20_000_000, 19_000_000)), Outcome::Pass);
     }
 
     fn agent() -> model::AgentRecord {
@@ -87,19 +86,19 @@ mod tests {
         let more = [6_100_000, 9_000_000].map(|connect_ns| model::Fetch { connect_ns, ..probe.fetches[0].clone() });
         probe.fetches.truncate(1);
         probe.fetches.extend(more);
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         let mut elsewhere = far(20_000_000, 300_000);
         elsewhere.agents = vec![agent()];
-        assert!(matches!(check(&elsewhere), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &elsewhere), Outcome::Unchecked(_)));
     }
 
     #[test]
     fn nearby_connecting_is_work_and_unknown_is_unchecked() {
-        assert_eq!(check(&far(300_000, 50_000)), Outcome::Pass);
+        assert_eq!(judged(&RULE, &far(300_000, 50_000)), Outcome::Pass);
         let mut evidence = far(20_000_000, 2_000_000);
         evidence.latency.service.n = 0;
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
         evidence.probe = None;
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
     }
 }

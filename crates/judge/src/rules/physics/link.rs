@@ -1,9 +1,8 @@
 //! PH-03: network link at its speed limit.
 
-use crate::facts::bandwidth::{FULL, NO_BOUND, PathUse, at_server_cpu, path};
-use crate::facts::kernel::{interface_bytes, is_one_machine};
-use crate::facts::{client_machine, seconds};
-use crate::{Check, Outcome, Rule};
+use crate::facts::bandwidth::{FULL, NO_BOUND, PathUse, at_server_cpu, links, path};
+use crate::facts::kernel::is_one_machine;
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::human::{bit_rate, percent};
 use model::{Evidence, FindingState};
 
@@ -21,7 +20,16 @@ pub(crate) const RULE: Rule = Rule {
     threshold: "bytes of an interface in one direction > 95 % of its speed: warning; > 105 %: invalid (TechEmpower \
                 #7402 had 8 million requests per second beyond the link); bytes of the load 90 to 125 % of the bandwidth \
                 that was probed before it: warning",
-    data: "remote server; bytes and speed of this machine's interfaces, or --probe-bandwidth",
+    applies: Applies::TwoMachines,
+    needs: &[
+        Need::Window,
+        Need::Requests,
+        Need::OneOf(
+            &[Need::LinkSpeeds, Need::Bandwidth],
+            "speed of this machine's interfaces unknown, and no --probe-bandwidth",
+        ),
+    ],
+    conditions: "",
     check: Check::Run(check),
 };
 
@@ -35,7 +43,7 @@ fn check(evidence: &Evidence) -> Outcome {
     match (fullest, path) {
         (Some((name, share, bit_per_s)), _) if *share > WARNING_SHARE => full(evidence, name, *share, *bit_per_s),
         (_, Some(path)) if (FULL..NO_BOUND).contains(&path.share) => full_path(evidence, path),
-        (None, None) => Outcome::Unchecked("speed of this machine's interfaces unknown, and no --probe-bandwidth"),
+        (None, None) => Outcome::Unchecked("neither an interface of known speed nor the probed path carried the load"),
         _ => Outcome::Pass,
     }
 }
@@ -60,25 +68,10 @@ fn full_path(evidence: &Evidence, PathUse { name, bit_per_s, share }: PathUse) -
     Outcome::fired(RULE.id, FindingState::Warning, message, REMEDY.to_owned(), figures)
 }
 
-/// Each interface of known speed: name, share of it that the busier direction used, bits per second.
-fn links(evidence: &Evidence) -> Vec<(String, f64, f64)> {
-    let (Some(seen), Some(fingerprint)) = (client_machine(evidence), &evidence.fingerprint) else { return Vec::new() };
-    let speeds = fingerprint.facts.iter().filter_map(|(section, facts)| {
-        let mbit_per_s: f64 = facts.get("speed_mbit_per_s")?.trim().parse().ok()?;
-        (section.starts_with("nic/") && mbit_per_s > 0.0).then_some((section, mbit_per_s * 1e6))
-    });
-    let link = |(part, bit_per_s): (&String, f64)| {
-        let bytes = interface_bytes(seen.counters.get(part)?)?;
-        let share = bytes as f64 * 8.0 / seconds(evidence).max(f64::MIN_POSITIVE) / bit_per_s;
-        Some((part.trim_start_matches("nic/").to_owned(), share, bit_per_s))
-    };
-    speeds.filter_map(link).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, far_away, finding, probed_path, seen_there, set_counter};
+    use crate::testing::{clean_run, far_away, finding, judged, probed_path, seen_there, set_counter};
     use model::Fingerprint;
 
     /// A gigabit link to another machine, of which this share is used for 30 s.
@@ -95,11 +88,11 @@ mod tests {
 
     #[test]
     fn a_full_link_warns_and_more_than_full_is_impossible() {
-        assert_eq!(check(&remote(0.9)), Outcome::Pass);
-        let found = finding(check(&remote(0.97)));
+        assert_eq!(judged(&RULE, &remote(0.9)), Outcome::Pass);
+        let found = finding(judged(&RULE, &remote(0.97)));
         assert_eq!(found.state, FindingState::Warning);
         assert_eq!(found.message, "eth0 carried 97 % of its 1.00 Gbit/s: the network was measured, not the server");
-        assert_eq!(finding(check(&remote(1.2))).state, FindingState::Invalid);
+        assert_eq!(finding(judged(&RULE, &remote(1.2))).state, FindingState::Invalid);
     }
 
     #[test]
@@ -112,22 +105,24 @@ mod tests {
             evidence.flow.bytes_received = (share * 30.0 * 1e9 / 8.0) as u64;
             evidence
         };
-        let found = finding(check(&load(0.97)));
+        let found = finding(judged(&RULE, &load(0.97)));
         assert_eq!(found.state, FindingState::Warning);
         let told = "the path from the server carried 97 % of the 1.00 Gbit/s that were probed before at 50 % server CPU: the \
                     network was measured, not the server";
         assert_eq!(found.message, told);
-        assert_eq!(check(&load(0.89)), Outcome::Pass);
-        assert_eq!(check(&load(1.3)), Outcome::Pass, "the probe was no bound");
-        let Outcome::Unchecked(why) = check(&Evidence { bandwidth: None, ..load(0.97) }) else { panic!("not known") };
+        assert_eq!(judged(&RULE, &load(0.89)), Outcome::Pass);
+        assert_eq!(judged(&RULE, &load(1.3)), Outcome::Pass, "the probe was no bound");
+        let Outcome::Unchecked(why) = judged(&RULE, &Evidence { bandwidth: None, ..load(0.97) }) else {
+            panic!("not known")
+        };
         assert!(why.contains("--probe-bandwidth"), "{why}");
     }
 
     #[test]
     fn loopback_has_no_link_and_an_unknown_speed_is_unchecked() {
-        assert_eq!(check(&clean_run()), Outcome::Pass);
+        assert_eq!(judged(&RULE, &clean_run()), Outcome::Pass);
         let mut evidence = remote(0.97);
         evidence.fingerprint = None;
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
     }
 }

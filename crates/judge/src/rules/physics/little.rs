@@ -2,7 +2,7 @@
 
 use crate::facts::closes::closes_are_ours;
 use crate::facts::{per_iteration, starved};
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::human::percent;
 use model::{Evidence, FindingState, Outstanding, Stop};
 
@@ -22,8 +22,9 @@ pub(crate) const RULE: Rule = Rule {
     threshold: "difference > 5 %: warning; > 15 %: invalid (plimsoll defaults), beyond 3 standard errors for requests \
                 across the window's ends (Kim and Whitt 2013); a timed closed loop with kept connections and no \
                 failures must also keep every connection busy, in its undisturbed time by itself: bound",
-    data: "requests in flight, rate and mean service time; 100 responses, cut-off requests <= 1 %, standard error \
-           small enough to show 5 %",
+    applies: Applies::Always,
+    needs: &[Need::Requests, Need::Plan],
+    conditions: "100 responses, cut-off requests <= 1 %, and a standard error small enough to show 5 %",
     check: Check::Run(check),
 };
 
@@ -131,7 +132,7 @@ fn off(value: f64, reference: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Mutate, clean_open_run, clean_run, finding, state};
+    use crate::testing::{Mutate, clean_open_run, clean_run, finding, judged, state};
     use model::Outstanding;
 
     /// Half of the connections never answered: "an overloaded client", which it was not.
@@ -139,12 +140,12 @@ mod tests {
     fn connections_that_are_never_served_are_no_fault_of_the_client() {
         let mut evidence = clean_run();
         evidence.outstanding.little /= 2.0;
-        assert!(matches!(check(&evidence), Outcome::Fired(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Fired(_)));
         let starved_ns = Some(30_000_000_000);
         let fairness =
             model::Fairness { connections: 64, answered: 32, starved: 32, starved_ns, responses: 9, squares: 9 };
         evidence.connections.fairness = Some(fairness);
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
     }
 
     /// "64.0 requests in flight on 16 connections": every timed run with `--pipeline 4` was INVALID.
@@ -152,19 +153,21 @@ mod tests {
     fn a_pipeline_has_several_requests_in_flight_on_a_connection() {
         let mut evidence = clean_run();
         (evidence.plan.pipeline, evidence.outstanding.mean, evidence.outstanding.little) = (4, 256.0, 256.0);
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         (evidence.outstanding.mean, evidence.outstanding.little) = (64.0, 64.0);
-        assert!(finding(check(&evidence)).message.contains("64.0 requests in flight on 256 slots of the pipelines"));
+        assert!(
+            finding(judged(&RULE, &evidence)).message.contains("64.0 requests in flight on 256 slots of the pipelines")
+        );
     }
 
     #[test]
     fn where_much_of_the_window_was_disturbed_the_law_says_nothing() {
         let mut evidence = clean_run();
         evidence.outstanding.little = 46.0;
-        assert_eq!(state(&check(&evidence)), Some(FindingState::Invalid));
+        assert_eq!(state(&judged(&RULE, &evidence)), Some(FindingState::Invalid));
         let set_aside_ns = evidence.measured_ns / 5;
         evidence.disturbance = Some(model::Disturbance { set_aside_ns, ..model::Disturbance::default() });
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
     }
 
     /// One connection, 2.17 ms a response, 307/s, VALID: the requests that were held up were set aside, and their time was not.
@@ -183,17 +186,17 @@ mod tests {
             });
             evidence
         };
-        assert_eq!(check(&told(62.5, 0.1)), Outcome::Pass);
-        let off = finding(check(&told(42.7, 0.1)));
+        assert_eq!(judged(&RULE, &told(62.5, 0.1)), Outcome::Pass);
+        let off = finding(judged(&RULE, &told(42.7, 0.1)));
         assert_eq!(off.state, FindingState::Bound);
         assert!(off.message.starts_with("in the undisturbed time 42.70 requests were in flight"), "{}", off.message);
-        assert_eq!(check(&told(42.7, 6.5)), Outcome::Pass, "chance may do it");
+        assert_eq!(judged(&RULE, &told(42.7, 6.5)), Outcome::Pass, "chance may do it");
         let mut open = told(42.7, 0.1);
         open.plan.load = clean_open_run().plan.load;
-        assert_eq!(check(&open), Outcome::Pass, "users of an open loop come and go");
+        assert_eq!(judged(&RULE, &open), Outcome::Pass, "users of an open loop come and go");
         let mut invalid = told(42.7, 0.1);
         (invalid.outstanding.little, invalid.disturbance.as_mut().unwrap().set_aside_ns) = (30.0, 0);
-        assert_eq!(state(&check(&invalid)), Some(FindingState::Invalid));
+        assert_eq!(state(&judged(&RULE, &invalid)), Some(FindingState::Invalid));
     }
 
     #[test]
@@ -206,7 +209,7 @@ mod tests {
         ] {
             let mut evidence = clean_open_run();
             evidence.outstanding.little = little;
-            assert_eq!(state(&check(&evidence)), expected, "{little}");
+            assert_eq!(state(&judged(&RULE, &evidence)), expected, "{little}");
         }
     }
 
@@ -215,11 +218,11 @@ mod tests {
         let mut evidence = clean_run();
         evidence.outstanding.mean = 40.0;
         evidence.outstanding.little = 40.0;
-        let idle = finding(check(&evidence));
+        let idle = finding(judged(&RULE, &evidence));
         assert_eq!(idle.state, FindingState::Invalid);
         assert!(idle.message.contains("40.0 requests in flight on 64 connections"), "{}", idle.message);
         evidence.connections.reconnects = 1;
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
     }
 
     #[test]
@@ -227,12 +230,12 @@ mod tests {
         // 0.3 in flight on average over half a second: one request of 40 ms at its end makes a quarter.
         let mut evidence = clean_open_run();
         evidence.outstanding = Outstanding { mean: 0.3, little: 0.375, standard_error: 0.03 };
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
         // The same of a long window, and far more than chance in the short one.
         evidence.outstanding.standard_error = 0.001;
-        assert_eq!(state(&check(&evidence)), Some(FindingState::Invalid));
+        assert_eq!(state(&judged(&RULE, &evidence)), Some(FindingState::Invalid));
         evidence.outstanding = Outstanding { mean: 0.3, little: 0.6, standard_error: 0.03 };
-        assert_eq!(state(&check(&evidence)), Some(FindingState::Invalid));
+        assert_eq!(state(&judged(&RULE, &evidence)), Some(FindingState::Invalid));
     }
 
     #[test]
@@ -240,15 +243,15 @@ mod tests {
         let mut evidence = clean_run();
         evidence.outstanding.little = 203.0;
         evidence.fail("first_byte.closed", 9_000);
-        assert_eq!(state(&check(&evidence)), Some(FindingState::Invalid));
+        assert_eq!(state(&judged(&RULE, &evidence)), Some(FindingState::Invalid));
         evidence.fail("first_byte.closed", 2_000);
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
     }
 
     #[test]
     fn a_handful_of_requests_is_unchecked() {
         let mut evidence = clean_run();
         evidence.flow.completed = 99;
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
     }
 }

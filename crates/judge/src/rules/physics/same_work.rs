@@ -1,7 +1,7 @@
 //! PH-07: loads with different workloads.
 
-use crate::sweep::place;
-use crate::{Check, Outcome, Rule};
+use crate::text::place;
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::human::{bytes, rate};
 use model::{Evidence, FindingState, SweepEvidence};
 
@@ -16,13 +16,15 @@ pub(crate) const RULE: Rule = Rule {
     detects: "less goodput on more connections, or responses of different sizes",
     threshold: "goodput at every load < 0.95 of that of one connection, or bytes per response differ by a factor of \
                 1.5: warning (plimsoll defaults)",
-    data: "sweep over connections that starts at one",
+    applies: Applies::Always,
+    needs: &[Need::Loads, Need::Requests],
+    conditions: "a sweep over connections that starts at one",
     check: Check::Sweep(check),
 };
 
 fn check(sweep: &SweepEvidence) -> Outcome {
     let Some((first, others)) = sweep.points.split_first().filter(|(_, others)| !others.is_empty()) else {
-        return Outcome::Unchecked("only one load measured");
+        return Outcome::UNMET;
     };
     let size = |evidence: &Evidence| evidence.flow.bytes_received as f64 / evidence.flow.completed.max(1) as f64;
     let ratio = |evidence: &Evidence| size(evidence) / size(&first.evidence).max(1.0);
@@ -61,22 +63,26 @@ fn is_near(ratio: f64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_sweep, finding};
+    use crate::testing::{clean_sweep, finding, judged_sweep};
 
     #[test]
     fn less_than_one_connection_and_other_sizes_warn() {
-        let found = finding(check(&clean_sweep(&[(1.0, 264.0), (2.0, 210.0), (4.0, 205.0)])));
+        let found = finding(judged_sweep(&RULE, &clean_sweep(&[(1.0, 264.0), (2.0, 210.0), (4.0, 205.0)])));
         assert_eq!(found.state, FindingState::Warning);
         assert!(found.message.starts_with("one connection did 264/s, more of them 210/s at most"), "{}", found.message);
         let mut sweep = clean_sweep(&[(1.0, 100.0), (2.0, 200.0)]);
         sweep.points[1].evidence.flow.bytes_received /= 4;
-        assert!(finding(check(&sweep)).message.starts_with("a response has 1,200 B at 1 connection and 300 B at 2"));
+        assert!(
+            finding(judged_sweep(&RULE, &sweep))
+                .message
+                .starts_with("a response has 1,200 B at 1 connection and 300 B at 2")
+        );
     }
 
     #[test]
     fn a_rising_curve_passes_and_without_one_connection_it_is_unchecked() {
-        assert_eq!(check(&clean_sweep(&[(1.0, 100.0), (2.0, 96.0)])), Outcome::Pass);
-        assert!(matches!(check(&clean_sweep(&[(2.0, 100.0), (4.0, 50.0)])), Outcome::Unchecked(_)));
-        assert!(matches!(check(&clean_sweep(&[(1.0, 100.0)])), Outcome::Unchecked(_)));
+        assert_eq!(judged_sweep(&RULE, &clean_sweep(&[(1.0, 100.0), (2.0, 96.0)])), Outcome::Pass);
+        assert!(matches!(judged_sweep(&RULE, &clean_sweep(&[(2.0, 100.0), (4.0, 50.0)])), Outcome::Unchecked(_)));
+        assert!(matches!(judged_sweep(&RULE, &clean_sweep(&[(1.0, 100.0)])), Outcome::Unchecked(_)));
     }
 }

@@ -1,8 +1,8 @@
 //! PH-04: N connections with more than N times the rate of one.
 
 use crate::facts::slots;
-use crate::sweep::place;
-use crate::{Check, Outcome, Rule};
+use crate::text::place;
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::human::{rate, time};
 use model::{FindingState, NS_PER_S, SweepEvidence};
 
@@ -16,7 +16,9 @@ pub(crate) const RULE: Rule = Rule {
     title: "more than N times one connection",
     detects: "N connections with more goodput than N times the fastest response on one allows",
     threshold: "X(N) > 1.05 x N / (least response time of one connection): note; > 1.5: invalid (plimsoll defaults)",
-    data: "sweep over connections that starts at one",
+    applies: Applies::Always,
+    needs: &[Need::Requests],
+    conditions: "a sweep over connections that starts at one",
     check: Check::Sweep(check),
 };
 
@@ -51,7 +53,7 @@ fn slots_of(sweep: &SweepEvidence, at: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_sweep, finding};
+    use crate::testing::{clean_sweep, finding, judged_sweep};
 
     /// One connection has its answers in 10 ms at least.
     fn sweep(at_eight_per_s: f64) -> SweepEvidence {
@@ -62,22 +64,22 @@ mod tests {
 
     #[test]
     fn more_than_n_times_one_is_told() {
-        assert_eq!(check(&sweep(810.0)), Outcome::Pass);
-        let found = finding(check(&sweep(900.0)));
+        assert_eq!(judged_sweep(&RULE, &sweep(810.0)), Outcome::Pass);
+        let found = finding(judged_sweep(&RULE, &sweep(900.0)));
         assert_eq!(found.state, FindingState::Note);
         assert!(found.message.starts_with("8 connections did 900/s, but the fastest response"), "{}", found.message);
         assert!(found.message.contains("which allows 800/s"), "{}", found.message);
-        assert_eq!(finding(check(&sweep(1_300.0))).state, FindingState::Invalid);
+        assert_eq!(finding(judged_sweep(&RULE, &sweep(1_300.0))).state, FindingState::Invalid);
     }
 
     #[test]
     fn pipelining_counts_each_request_and_without_one_connection_it_is_unchecked() {
         let mut pipelined = sweep(1_500.0);
         pipelined.points[2].evidence.plan.pipeline = 2;
-        assert_eq!(check(&pipelined), Outcome::Pass);
+        assert_eq!(judged_sweep(&RULE, &pipelined), Outcome::Pass);
         pipelined.points.remove(0);
-        assert!(matches!(check(&pipelined), Outcome::Unchecked(_)));
+        assert!(matches!(judged_sweep(&RULE, &pipelined), Outcome::Unchecked(_)));
         pipelined.over_rate = true;
-        assert_eq!(check(&pipelined), Outcome::Pass);
+        assert_eq!(judged_sweep(&RULE, &pipelined), Outcome::Pass);
     }
 }

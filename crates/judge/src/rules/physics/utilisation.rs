@@ -2,7 +2,7 @@
 
 use crate::facts::kernel::is_one_machine;
 use crate::facts::{observed, seconds, server_cpus};
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Need, Outcome, Rule, Whose};
 use model::{Evidence, FindingState};
 
 const SLACK: f64 = 1.05;
@@ -14,14 +14,16 @@ pub(crate) const RULE: Rule = Rule {
     title: "utilisation law",
     detects: "more CPU time used than the CPUs can provide",
     threshold: "> 1.05 times the CPUs of the machine, or of those the server may use: invalid (plimsoll default)",
-    data: "CPU time of server, client and machine over 2 s",
+    applies: Applies::Always,
+    needs: &[Need::Window, Need::Server, Need::Machine(Whose::Observed)],
+    conditions: "2 s or more",
     check: Check::Run(check),
 };
 
 fn check(evidence: &Evidence) -> Outcome {
     let seen = observed(evidence).and_then(|seen| Some((seen, seen.server.as_ref()?, seen.machine.as_ref()?)));
     let Some((seen, server, machine)) = seen.filter(|_| seconds(evidence) >= SECONDS_MIN) else {
-        return Outcome::Unchecked("CPU times of server or machine unknown");
+        return Outcome::Unchecked("window shorter than 2 s");
     };
     // The CPUs of a client on another machine are none of these.
     let own = seen.generator.as_ref().filter(|_| is_one_machine(evidence)).map(|generator| generator.cpu_cores);
@@ -48,19 +50,21 @@ fn check(evidence: &Evidence) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, finding, generator, seen_there, server};
+    use crate::testing::{clean_run, finding, generator, judged, seen_there, server};
     use model::ServerObserved;
 
     #[test]
     fn more_cpu_time_than_cpus_is_impossible() {
         let mut evidence = clean_run();
         server(&mut evidence).cpu_cores = 1.2;
-        let found = finding(check(&evidence));
+        let found = finding(judged(&RULE, &evidence));
         assert_eq!(found.state, FindingState::Invalid);
         assert!(found.message.starts_with("the server used 1.20 CPUs of 1: physically"), "{}", found.message);
         server(&mut evidence).cpu_cores = 1.0;
         generator(&mut evidence).cpu_cores = 1.5;
-        assert!(finding(check(&evidence)).message.starts_with("server, companions and client used 2.50 CPUs of 2"));
+        assert!(
+            finding(judged(&RULE, &evidence)).message.starts_with("server, companions and client used 2.50 CPUs of 2")
+        );
     }
 
     #[test]
@@ -69,18 +73,18 @@ mod tests {
         server(&mut evidence).cpu_cores = 1.0;
         generator(&mut evidence).cpu_cores = 1.5;
         seen_there(&mut evidence);
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         let beside = ServerObserved { cpu_cores: 1.2, ..ServerObserved::default() };
         evidence.observed.as_mut().expect("seen").companions.insert("db".into(), beside);
-        assert!(finding(check(&evidence)).message.starts_with("server and companions used 2.20 CPUs of 2"));
+        assert!(finding(judged(&RULE, &evidence)).message.starts_with("server and companions used 2.20 CPUs of 2"));
     }
 
     #[test]
     fn all_of_the_cpus_pass_and_nobody_looking_is_unchecked() {
         let mut evidence = clean_run();
         server(&mut evidence).cpu_cores = 1.04;
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         evidence.observed = None;
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
     }
 }

@@ -3,7 +3,7 @@
 //! A sweep is profiled by one more measurement that is no point of it, so that its numbers do not pay for the
 //! samples.
 
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Outcome, Rule};
 use model::human::plural;
 use model::{Evidence, FindingState};
 
@@ -12,7 +12,9 @@ pub(crate) const RULE: Rule = Rule {
     title: "profiling overhead",
     detects: "server interrupted for samples, which lowers its capacity slightly",
     threshold: "always if CPUs were sampled during the window: warning",
-    data: "profile of the run",
+    applies: Applies::Always,
+    needs: &[],
+    conditions: "a profile, where one was made",
     check: Check::Run(check),
 };
 
@@ -37,15 +39,15 @@ fn check(evidence: &Evidence) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, finding};
+    use crate::testing::{clean_run, finding, judged};
     use model::Profiled;
 
     #[test]
     fn always_warns_of_a_profiled_run_and_of_no_other() {
         let mut evidence = clean_run();
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         evidence.profile = Some(Profiled { frequency_hz: 99, samples: 500, lost_samples: 2, ..Profiled::default() });
-        let found = finding(check(&evidence));
+        let found = finding(judged(&RULE, &evidence));
         assert_eq!((found.state, found.evidence["samples"]), (FindingState::Warning, 500.0));
         assert!(found.message.starts_with("profiled at 99 Hz (2 samples lost): "), "{}", found.message);
     }

@@ -1,55 +1,24 @@
 //! SV-06: connections refused by the database.
 
-use crate::facts::kernel::growth;
-use crate::{Check, Outcome, Rule};
+use crate::facts::database::{Connections, connections};
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::human::count;
-use model::{Evidence, FindingState, LOGIN_REFUSED, StatusRecord};
+use model::{Evidence, FindingState};
 
 pub(crate) const RULE: Rule = Rule {
     id: "SV-06",
     title: "database refuses connections",
     detects: "MariaDB or MySQL that refused connections or reached its limit",
     threshold: "Connection_errors_max_connections > 0: invalid; connections at max_connections: warning",
-    data: "SHOW GLOBAL STATUS and max_connections of MariaDB or MySQL",
+    applies: Applies::Always,
+    needs: &[Need::Window, Need::Database],
+    conditions: "",
     check: Check::Run(check),
 };
 
-/// Connections of a MariaDB or MySQL in the window.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Connections {
-    /// Refused for lack of a free one.
-    pub(crate) refused: f64,
-    /// Open, as a mean over the samples; includes the connection that samples.
-    pub(crate) used_mean: f64,
-    /// Open at most.
-    used_max: f64,
-    /// As many as it allows (max_connections), where it says so.
-    pub(crate) limit: Option<f64>,
-}
-
-/// Of the database that refused most; none when no status of one was read.
-pub(crate) fn connections(evidence: &Evidence) -> Option<Connections> {
-    let all = evidence.status.iter().filter_map(of_page);
-    all.max_by(|a, b| a.refused.total_cmp(&b.refused))
-}
-
-fn of_page(page: &StatusRecord) -> Option<Connections> {
-    let figure = |name: &str| page.figures.get(name).filter(|_| page.server.as_deref() == Some("mysql"));
-    let refused = figure("connections_refused").and_then(|_| growth(page, "connections_refused"))?;
-    // The most since it was started would be another day, unless it has grown.
-    let grown = figure("connections_max").filter(|most| most.last > most.first).map_or(0.0, |most| most.last);
-    let connected = figure("threads_connected");
-    Some(Connections {
-        refused,
-        used_mean: connected.map_or(0.0, |connected| connected.mean),
-        used_max: connected.map_or(0.0, |connected| connected.max).max(grown),
-        limit: figure("connections_limit").map(|limit| limit.last).filter(|limit| *limit > 0.0),
-    })
-}
-
 fn check(evidence: &Evidence) -> Outcome {
     let Some(Connections { refused, used_max, limit, .. }) = connections(evidence) else {
-        return Outcome::Unchecked(why_unknown(evidence));
+        return Outcome::UNMET;
     };
     let remedy = "raise max_connections or use fewer workers; then check that pages are complete (--expect)";
     let figures = [("refused", refused), ("used_max", used_max), ("max_connections", limit.unwrap_or(0.0))];
@@ -76,39 +45,29 @@ fn check(evidence: &Evidence) -> Outcome {
     Outcome::fired(RULE.id, state, message, remedy.to_owned(), figures)
 }
 
-/// Why no status of a database is known.
-fn why_unknown(evidence: &Evidence) -> &'static str {
-    let asked = evidence.status.iter().filter(|page| page.url.starts_with("mysql"));
-    let reasons: Vec<&str> = asked.filter_map(|page| page.reason.as_deref()).collect();
-    match reasons.as_slice() {
-        [] => "no status of MariaDB or MySQL",
-        [why, ..] if why.starts_with(LOGIN_REFUSED) => "MariaDB or MySQL refused the login (status in run.json)",
-        _ => "status of MariaDB or MySQL not readable (status in run.json)",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, finding, set_figure, state};
+    use crate::testing::{clean_run, finding, judged, set_figure, state};
+    use model::StatusRecord;
 
     #[test]
     fn refusals_invalidate_and_a_limit_reached_in_the_window_warns() {
         let mut evidence = clean_run();
         set_figure(&mut evidence, "mysql", "connections_max", 151.0, 151.0);
-        assert_eq!(check(&evidence), Outcome::Pass, "it was reached before");
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass, "it was reached before");
         set_figure(&mut evidence, "mysql", "connections_max", 20.0, 151.0);
-        assert_eq!(state(&check(&evidence)), Some(FindingState::Warning));
+        assert_eq!(state(&judged(&RULE, &evidence)), Some(FindingState::Warning));
         set_figure(&mut evidence, "mysql", "connections_max", 6.0, 6.0);
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         set_figure(&mut evidence, "mysql", "threads_connected", 3.0, 151.0);
-        assert_eq!(state(&check(&evidence)), Some(FindingState::Warning));
+        assert_eq!(state(&judged(&RULE, &evidence)), Some(FindingState::Warning));
         set_figure(&mut evidence, "mysql", "connections_refused", 4.0, 5.0);
-        let refused = finding(check(&evidence));
+        let refused = finding(judged(&RULE, &evidence));
         assert_eq!(refused.state, FindingState::Invalid);
         assert!(refused.message.contains("refused 1 connections, with up to 151 of 151 in use"), "{}", refused.message);
         evidence.status.clear();
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
     }
 
     #[test]
@@ -120,12 +79,15 @@ mod tests {
             ..StatusRecord::default()
         };
         evidence.status = vec![asked("it does not let ob in (1045); a password")];
-        assert_eq!(check(&evidence), Outcome::Unchecked("MariaDB or MySQL refused the login (status in run.json)"));
+        assert_eq!(
+            judged(&RULE, &evidence),
+            Outcome::Unchecked("MariaDB or MySQL refused the login (status in run.json)")
+        );
         evidence.status = vec![asked("nothing answers there")];
         let unreadable = "status of MariaDB or MySQL not readable (status in run.json)";
-        assert_eq!(check(&evidence), Outcome::Unchecked(unreadable));
+        assert_eq!(judged(&RULE, &evidence), Outcome::Unchecked(unreadable));
         evidence.status.clear();
-        assert_eq!(check(&evidence), Outcome::Unchecked("no status of MariaDB or MySQL"));
+        assert_eq!(judged(&RULE, &evidence), Outcome::Unchecked("no status of MariaDB or MySQL"));
     }
 
     #[test]
@@ -134,8 +96,8 @@ mod tests {
         for page in &mut evidence.status {
             page.figures.remove("connections_limit");
         }
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         set_figure(&mut evidence, "mysql", "connections_refused", 0.0, 5.0);
-        assert!(finding(check(&evidence)).message.starts_with("the database refused 5 connections: pages"));
+        assert!(finding(judged(&RULE, &evidence)).message.starts_with("the database refused 5 connections: pages"));
     }
 }

@@ -1,8 +1,7 @@
 //! SV-05: server near its open-file limit.
 
 use crate::facts::descriptors::{Descriptors, descriptors};
-use crate::facts::kernel::{ELSEWHERE, is_server_seen};
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Need, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Evidence, FindingState};
 
@@ -12,16 +11,15 @@ pub(crate) const RULE: Rule = Rule {
     detects: "process of the server or a companion near its limit of open files",
     threshold: "> 90 % of the limit, or >= 80 % while > 1.2 % of the kept connections are closed or requests fail (some \
                 servers keep a reserve): warning (plimsoll defaults); at the limit: invalid",
-    data: "file descriptors of the server's processes (readable by their user and root); reopened connections and failures",
+    applies: Applies::Always,
+    needs: &[Need::Window, Need::Descriptors, Need::Requests],
+    conditions: "",
     check: Check::Run(check),
 };
 
 fn check(evidence: &Evidence) -> Outcome {
-    if !is_server_seen(evidence) {
-        return Outcome::Unchecked(ELSEWHERE);
-    }
     let Some(nearest) = descriptors(evidence) else {
-        return Outcome::Unchecked("file descriptors of the server's processes not readable");
+        return Outcome::UNMET;
     };
     if !nearest.are_short() {
         return Outcome::Pass;
@@ -47,7 +45,7 @@ fn check(evidence: &Evidence) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, finding, state};
+    use crate::testing::{clean_run, finding, judged, state};
 
     #[test]
     fn the_nearest_to_its_limit_decides() {
@@ -56,19 +54,19 @@ mod tests {
             let mut evidence = clean_run();
             let server = evidence.observed.as_mut().and_then(|seen| seen.server.as_mut()).expect("seen");
             (server.processes[0].fds_max, server.processes[0].fds_limit) = (Some(open), Some(1_000));
-            assert_eq!(state(&check(&evidence)), expected, "{open}");
+            assert_eq!(state(&judged(&RULE, &evidence)), expected, "{open}");
         }
         // squid had 57 of 64 open, kept the rest in reserve, and closed each connection.
         let mut evidence = clean_run();
         let server = evidence.observed.as_mut().and_then(|seen| seen.server.as_mut()).expect("seen");
         (server.processes[0].fds_max, server.processes[0].fds_limit) = (Some(57), Some(64));
-        assert_eq!(state(&check(&evidence)), None);
+        assert_eq!(state(&judged(&RULE, &evidence)), None);
         evidence.flow.opened = evidence.flow.completed;
-        let found = finding(check(&evidence));
+        let found = finding(judged(&RULE, &evidence));
         assert_eq!(found.state, FindingState::Warning);
         assert!(found.message.ends_with("it seems to close connections in order to keep the others in reserve"));
         let mut evidence = clean_run();
         evidence.observed.as_mut().expect("seen").server = None;
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
     }
 }

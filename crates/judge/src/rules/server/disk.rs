@@ -1,7 +1,7 @@
 //! SV-09: processes that wait for a disk.
 
-use crate::facts::kernel::{ELSEWHERE, counter, is_server_seen, share_of_time};
-use crate::{About, BesideLimiter, Check, Outcome, Rule};
+use crate::facts::kernel::{counter, share_of_time};
+use crate::{About, Applies, BesideLimiter, Check, Kernel, Need, Outcome, Rule, Whose};
 use model::human::percent;
 use model::{Evidence, FindingState};
 
@@ -12,18 +12,25 @@ pub(crate) const RULE: Rule = Rule {
     title: "waiting for a disk",
     detects: "processes that wait for a disk",
     threshold: "some process waits for I/O > 10 % of the time: warning (plimsoll default); free space is not checked",
-    data: "I/O pressure (PSI) of the server's machine",
+    applies: Applies::Always,
+    needs: &[
+        Need::Window,
+        Need::Kernel(Kernel {
+            whose: Whose::Servers,
+            figures: &[("pressure/io", "some_ns")],
+            any: false,
+            unknown: "no pressure data (PSI) from the kernel",
+        }),
+    ],
+    conditions: "",
     check: Check::Run(check),
 };
 
 pub(crate) const BESIDE: BesideLimiter = BesideLimiter { rule: RULE.id, about: About::Limits(&["disk-limited"]) };
 
 fn check(evidence: &Evidence) -> Outcome {
-    if !is_server_seen(evidence) {
-        return Outcome::Unchecked(ELSEWHERE);
-    }
     let Some(ns) = counter(evidence, "pressure/io", "some_ns") else {
-        return Outcome::Unchecked("no pressure data (PSI) from the kernel");
+        return Outcome::UNMET;
     };
     let share = share_of_time(evidence, ns);
     if share <= WARNING_SHARE {
@@ -48,16 +55,16 @@ fn busiest(evidence: &Evidence) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, finding, set_counter};
+    use crate::testing::{clean_run, finding, judged, set_counter};
 
     #[test]
     fn a_tenth_of_the_time_warns_and_the_disk_is_named() {
         let mut evidence = clean_run();
         set_counter(&mut evidence, "pressure/io", "some_ns", 3_000_000_000);
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
         set_counter(&mut evidence, "pressure/io", "some_ns", 3_600_000_000);
         set_counter(&mut evidence, "disk/vda", "busy_ns", 27_000_000_000);
-        let found = finding(check(&evidence));
+        let found = finding(judged(&RULE, &evidence));
         assert_eq!(found.state, FindingState::Warning);
         assert!(
             found.message.starts_with("for 12 % of the time") && found.message.contains("(vda was 90 % busy)"),

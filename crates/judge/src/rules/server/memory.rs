@@ -1,7 +1,7 @@
 //! SV-08: memory shortage.
 
-use crate::facts::kernel::{ELSEWHERE, counter, is_server_seen, share_of_time};
-use crate::{Check, Outcome, Rule};
+use crate::facts::kernel::{counter, share_of_time};
+use crate::{Applies, Check, Kernel, Need, Outcome, Rule, Whose};
 use model::human::{count, percent};
 use model::{Evidence, FindingState, NS_PER_S};
 
@@ -18,18 +18,25 @@ pub(crate) const RULE: Rule = Rule {
     detects: "machine that swaps, or whose processes all stall for memory",
     threshold: "> 1 MiB/s swapped, or all processes stalled for > 1 % of the time: invalid; >= 1 MiB swapped in total: \
                 warning (plimsoll defaults)",
-    data: "swapped pages and memory pressure (PSI) of the server's machine",
+    applies: Applies::Always,
+    needs: &[
+        Need::Window,
+        Need::Kernel(Kernel {
+            whose: Whose::Servers,
+            figures: &[("paging", "swapped_in_pages"), ("paging", "swapped_out_pages")],
+            any: false,
+            unknown: "kernel does not count swapped pages",
+        }),
+    ],
+    conditions: "",
     check: Check::Run(check),
 };
 
 fn check(evidence: &Evidence) -> Outcome {
-    if !is_server_seen(evidence) {
-        return Outcome::Unchecked(ELSEWHERE);
-    }
     let [Some(swapped_in), Some(swapped_out)] =
         ["swapped_in_pages", "swapped_out_pages"].map(|name| counter(evidence, "paging", name))
     else {
-        return Outcome::Unchecked("kernel does not count swapped pages");
+        return Outcome::UNMET;
     };
     // Without PSI swapping alone has to tell.
     let stalled = counter(evidence, "pressure/memory", "full_ns").map_or(0.0, |ns| share_of_time(evidence, ns));
@@ -53,7 +60,7 @@ fn check(evidence: &Evidence) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, set_counter, state};
+    use crate::testing::{clean_run, judged, set_counter, state};
 
     #[test]
     fn swapping_and_stalls_are_told() {
@@ -66,7 +73,7 @@ mod tests {
             let mut evidence = clean_run();
             set_counter(&mut evidence, "paging", "swapped_in_pages", pages);
             set_counter(&mut evidence, "pressure/memory", "full_ns", stalled_ns);
-            assert_eq!(state(&check(&evidence)), expected, "{pages}, {stalled_ns}");
+            assert_eq!(state(&judged(&RULE, &evidence)), expected, "{pages}, {stalled_ns}");
         }
     }
 }

@@ -1,10 +1,10 @@
 //! SV: full or failing pools, processes and limits of the server.
 
-pub(crate) mod database;
-pub(crate) mod descriptors;
-pub(crate) mod disk;
-pub(crate) mod memory;
-pub(crate) mod nginx_drops;
-pub(crate) mod pool_full;
-pub(crate) mod quota;
-pub(crate) mod restarted;
+pub(super) mod database;
+pub(super) mod descriptors;
+pub(super) mod disk;
+pub(super) mod memory;
+pub(super) mod nginx_drops;
+pub(super) mod pool_full;
+pub(super) mod quota;
+pub(super) mod restarted;

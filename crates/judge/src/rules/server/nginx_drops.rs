@@ -1,7 +1,7 @@
 //! SV-02: connections dropped by nginx.
 
 use crate::facts::kernel::{growth, pages};
-use crate::{About, BesideLimiter, Check, Outcome, Rule};
+use crate::{About, Applies, BesideLimiter, Check, Need, Outcome, Rule};
 use model::human::count;
 use model::{Evidence, FindingState};
 
@@ -10,7 +10,9 @@ pub(crate) const RULE: Rule = Rule {
     title: "nginx drops connections",
     detects: "connections that nginx accepted and dropped for lack of worker_connections",
     threshold: "accepted - handled > 0: warning (nginx: equal unless a limit was reached)",
-    data: "nginx's stub_status page",
+    applies: Applies::Always,
+    needs: &[Need::Window, Need::StatusPage(&["nginx"], "no status page of nginx")],
+    conditions: "",
     check: Check::Run(check),
 };
 
@@ -21,7 +23,7 @@ fn check(evidence: &Evidence) -> Outcome {
         pages(evidence, &["nginx"]).filter_map(|(_, page)| Some((growth(page, "accepted")?, growth(page, "handled")?)));
     let known: Vec<_> = known.collect();
     if known.is_empty() {
-        return Outcome::Unchecked("no status page of nginx");
+        return Outcome::Unchecked("the status page of nginx does not count connections");
     }
     let dropped: f64 = known.iter().map(|(accepted, handled)| (accepted - handled).max(0.0)).sum();
     if dropped < 1.0 {
@@ -41,7 +43,7 @@ fn check(evidence: &Evidence) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, finding, set_figure};
+    use crate::testing::{clean_run, finding, judged, set_figure};
     use model::Around;
 
     #[test]
@@ -49,22 +51,22 @@ mod tests {
         let mut evidence = clean_run();
         set_figure(&mut evidence, "nginx", "accepted", 100.0, 164.0);
         set_figure(&mut evidence, "nginx", "handled", 90.0, 154.0);
-        assert_eq!(check(&evidence), Outcome::Pass, "those of before the window are left out");
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass, "those of before the window are left out");
         set_figure(&mut evidence, "nginx", "handled", 90.0, 104.0);
-        let found = finding(check(&evidence));
+        let found = finding(judged(&RULE, &evidence));
         assert!(found.message.starts_with("nginx dropped 50 accepted connections"), "{}", found.message);
         // Without a connection left it answers in the window once or never.
         for page in &mut evidence.status {
             page.looks = 1;
         }
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
         for (name, after) in [("accepted", 200.0), ("handled", 130.0)] {
             let page = evidence.status.iter_mut().find(|page| page.server.as_deref() == Some("nginx"));
             page.expect("it is there").around.insert(name.to_owned(), Around { before: 90.0, after });
         }
-        let found = finding(check(&evidence));
+        let found = finding(judged(&RULE, &evidence));
         assert!(found.message.starts_with("nginx dropped 70 accepted connections"), "{}", found.message);
         evidence.status.clear();
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::facts::kernel::{growth, pages};
 use crate::text::list;
-use crate::{About, BesideLimiter, Check, Outcome, Rule};
+use crate::{About, Applies, BesideLimiter, Check, Need, Outcome, Rule};
 use model::human::percent;
 use model::{Evidence, FindingState, PoolObserved, StatusRecord};
 use std::collections::BTreeMap;
@@ -23,7 +23,9 @@ pub(crate) const RULE: Rule = Rule {
     detects: "fully busy worker pool while requests wait",
     threshold: "workers > 95 % busy on average, php-fpm's max_children reached, or >= 1 request in its listen queue on \
                 average: note (plimsoll defaults)",
-    data: "status page of php-fpm or Apache",
+    applies: Applies::Always,
+    needs: &[Need::Window, Need::StatusPage(&["php-fpm", "apache"], "no status page of php-fpm or Apache")],
+    conditions: "",
     check: Check::Run(check),
 };
 
@@ -51,7 +53,7 @@ struct Pool {
 fn check(evidence: &Evidence) -> Outcome {
     let pools = pools(evidence);
     if pools.is_empty() {
-        return Outcome::Unchecked("no status page of php-fpm or Apache");
+        return Outcome::Unchecked("the status page of php-fpm or Apache does not count workers");
     }
     let full: Vec<_> = pools.iter().filter(|pool| pool.is_full()).collect();
     let Some(worst) = full.iter().max_by(|a, b| a.busy.total_cmp(&b.busy)) else { return Outcome::Pass };
@@ -167,30 +169,30 @@ fn remedy(evidence: &Evidence, pool: &Pool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::examples;
-    use crate::testing::{clean_run, finding, set_figure, state};
+    use crate::testing;
+    use crate::testing::{clean_run, finding, judged, set_figure, state};
 
     #[test]
     fn a_busy_pool_a_queue_and_a_cap_are_told() {
-        let found = finding(check(&examples::run("SV-01")));
+        let found = finding(judged(&RULE, &testing::run("SV-01")));
         assert_eq!(found.state, FindingState::Note);
         assert!(found.message.starts_with("php-fpm's 5 workers were 100 % busy with 59 requests waiting"), "{found:?}");
         assert!(found.remedy.starts_with("raise pm.max_children above 5"), "{found:?}");
         let mut capped = clean_run();
         set_figure(&mut capped, "php-fpm", "max_children_reached", 0.0, 1.0);
-        assert_eq!(state(&check(&capped)), Some(FindingState::Note));
+        assert_eq!(state(&judged(&RULE, &capped)), Some(FindingState::Note));
     }
 
     #[test]
     fn busy_processors_change_the_advice_and_apache_has_workers_too() {
-        let mut evidence = examples::run("SV-01");
+        let mut evidence = testing::run("SV-01");
         evidence.status.retain(|page| page.server.as_deref() != Some("php-fpm"));
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
         evidence.status[0].server = Some("apache".to_owned());
         set_figure(&mut evidence, "apache", "workers_busy", 150.0, 150.0);
         set_figure(&mut evidence, "apache", "workers_idle", 0.0, 0.0);
         evidence.observed.as_mut().and_then(|seen| seen.machine.as_mut()).expect("seen").busy_mean = 0.99;
-        let found = finding(check(&evidence));
+        let found = finding(judged(&RULE, &evidence));
         assert!(found.message.contains("Apache's 150 workers") && found.remedy.contains("99 % busy too"), "{found:?}");
         assert!(found.remedy.contains("more workers gain little"), "{found:?}");
     }
@@ -198,10 +200,10 @@ mod tests {
     /// A comparison told of "php-fpm's 5 workers" six times in one sentence, once for each block.
     #[test]
     fn a_pool_of_several_trials_is_told_once() {
-        let mut evidence = examples::run("SV-01");
+        let mut evidence = testing::run("SV-01");
         let page = pages(&evidence, &["php-fpm"]).next().expect("a page").1.clone();
         evidence.status.extend([page.clone(), page]);
-        let found = finding(check(&evidence));
+        let found = finding(judged(&RULE, &evidence));
         assert_eq!(found.message.matches("workers were").count(), 1, "{found:?}");
         assert_eq!(found.evidence["pools_full"], 3.0);
     }
@@ -209,12 +211,12 @@ mod tests {
     /// "The pool limits goodput" stood beside a limiter that said cpu-limited, of workers that waited for a CPU.
     #[test]
     fn workers_that_wait_for_a_cpu_are_said_to_and_are_no_claim() {
-        let mut evidence = examples::run("SV-01");
+        let mut evidence = testing::run("SV-01");
         let blocked = [("mariadbd".to_owned(), 0.05), ("disk".to_owned(), 0.2)].into();
         let program = "php-fpm8.2".to_owned();
         let seen = PoolObserved { program, occupancy: 1.0, runnable: Some(0.63), blocked, ..PoolObserved::default() };
         evidence.observed.as_mut().expect("seen").pools.push(seen);
-        let found = finding(check(&evidence));
+        let found = finding(judged(&RULE, &evidence));
         assert_eq!(
             found.message,
             "php-fpm's 5 workers were 100 % busy (of that time they waited 63 % for a CPU and 20 % for disk) with 59 \
@@ -225,12 +227,12 @@ mod tests {
 
     #[test]
     fn strangers_that_keep_the_processors_busy_are_sent_away_first() {
-        let mut evidence = examples::run("SV-01");
+        let mut evidence = testing::run("SV-01");
         let seen = evidence.observed.as_mut().expect("it was looked at");
         let machine = seen.machine.as_mut().expect("seen");
         machine.busy_mean = 0.99;
         seen.others.as_mut().expect("seen").cpu_cores = 0.5 * f64::from(machine.cpus);
-        let remedy = finding(check(&evidence)).remedy;
+        let remedy = finding(judged(&RULE, &evidence)).remedy;
         assert!(remedy.contains("99 % busy too, 50 % with other processes: stop these"), "{remedy}");
     }
 }

@@ -1,8 +1,8 @@
 //! SV-04: server throttled by its CPU quota.
 
 use crate::facts::disturbed::{Taken, left, taken};
-use crate::facts::kernel::{ELSEWHERE, counter, gauge, is_server_seen, share};
-use crate::{About, BesideLimiter, Check, Outcome, Rule};
+use crate::facts::kernel::{counter, gauge, share};
+use crate::{About, Applies, BesideLimiter, Check, Need, Outcome, Rule, Whose};
 use model::human::{count, percent};
 use model::{Cause, Evidence, FindingState, NS_PER_S};
 
@@ -16,23 +16,18 @@ pub(crate) const RULE: Rule = Rule {
     detects: "server stopped by its control group at its CPU quota (cpu.max, container CPU limit)",
     threshold: "throttled by CFS in > 5 % of the periods: warning; in fewer: note; after a quota change throttled time \
                 is set aside, or makes a bound (plimsoll defaults)",
-    data: "control group of the server",
+    applies: Applies::Always,
+    needs: &[Need::Window, Need::ControlGroup(Whose::Servers)],
+    conditions: "",
     check: Check::Run(check),
 };
 
 pub(crate) const BESIDE: BesideLimiter = BesideLimiter { rule: RULE.id, about: About::Limits(&["cpu-quota-limited"]) };
 
 fn check(evidence: &Evidence) -> Outcome {
-    if !is_server_seen(evidence) {
-        return Outcome::Unchecked(ELSEWHERE);
-    }
-    let counters = evidence.observed.as_ref().map(|seen| &seen.counters);
     let quota = gauge(evidence, "cgroup/server", "cpu_quota_ns_per_s");
     let (Some(quota), Some(stopped)) = (quota, counter(evidence, "cgroup/server", "throttled_periods")) else {
-        let is_looked_at = counters.is_some_and(|parts| parts.contains_key("cgroup/server"))
-            || evidence.observed.as_ref().is_some_and(|seen| seen.gauges.contains_key("cgroup/server"));
-        // A group without a quota stops nobody.
-        return if is_looked_at { Outcome::Pass } else { Outcome::Unchecked("control group of the server unknown") };
+        return Outcome::Pass; // a group without a quota
     };
     if stopped == 0 {
         return Outcome::Pass;
@@ -62,7 +57,7 @@ fn check(evidence: &Evidence) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, set_counter, set_gauge, state};
+    use crate::testing::{clean_run, judged, set_counter, set_gauge, state};
 
     #[test]
     fn the_part_of_the_periods_decides_and_without_a_quota_nothing_is_stopped() {
@@ -71,12 +66,12 @@ mod tests {
             set_gauge(&mut evidence, "cgroup/server", "cpu_quota_ns_per_s", 500_000_000);
             set_counter(&mut evidence, "cgroup/server", "periods", 300);
             set_counter(&mut evidence, "cgroup/server", "throttled_periods", stopped);
-            assert_eq!(state(&check(&evidence)), expected, "{stopped}");
+            assert_eq!(state(&judged(&RULE, &evidence)), expected, "{stopped}");
         }
         let mut evidence = clean_run();
         let observed = evidence.observed.as_mut().expect("seen");
         observed.counters.remove("cgroup/server");
         observed.gauges.remove("cgroup/server");
-        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
     }
 }

@@ -1,8 +1,8 @@
 //! SV-03: server processes that ended during the window.
 
-use crate::facts::kernel::{ELSEWHERE, counter, is_server_seen};
+use crate::facts::kernel::counter;
 use crate::text::list;
-use crate::{Check, Outcome, Rule};
+use crate::{Applies, Check, Kernel, Need, Outcome, Rule, Whose};
 use model::human::{count, plural};
 use model::{Evidence, FindingState, Observed, known_program};
 use std::collections::BTreeMap;
@@ -13,20 +13,26 @@ pub(crate) const RULE: Rule = Rule {
     detects: "server processes that ended or were killed during the window",
     threshold: "any end of a program with long-lived workers (nginx, lighttpd, Caddy, HAProxy, Varnish, MariaDB, \
                 MySQL), any out-of-memory kill: invalid",
-    data: "processes of server and companions; oom_kill of this machine",
+    applies: Applies::Always,
+    needs: &[
+        Need::Server,
+        Need::Kernel(Kernel {
+            whose: Whose::Observed,
+            figures: &[("paging", "oom_kills")],
+            any: false,
+            unknown: "kernel does not count out-of-memory kills",
+        }),
+    ],
+    conditions: "",
     check: Check::Run(check),
 };
 
 fn check(evidence: &Evidence) -> Outcome {
     let Some(observed) = evidence.observed.as_ref().filter(|seen| seen.server.is_some()) else {
-        return Outcome::Unchecked(if is_server_seen(evidence) {
-            "processes of the server not visible"
-        } else {
-            ELSEWHERE
-        });
+        return Outcome::UNMET;
     };
     let Some(killed) = counter(evidence, "paging", "oom_kills") else {
-        return Outcome::Unchecked("kernel does not count out-of-memory kills");
+        return Outcome::UNMET;
     };
     let ended = ended(observed);
     let n: u64 = ended.values().sum();
@@ -74,7 +80,7 @@ fn ended(observed: &Observed) -> BTreeMap<&str, u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, finding, set_counter};
+    use crate::testing::{clean_run, finding, judged, set_counter};
 
     fn with_ended(name: &str) -> Evidence {
         let mut evidence = clean_run();
@@ -90,26 +96,26 @@ mod tests {
         let seen = evidence.observed.as_mut().expect("seen");
         let name = "nginx: cache loader process".to_owned();
         seen.pools.push(model::PoolObserved { name, ended: 1, ..Default::default() });
-        assert!(finding(check(&evidence)).message.starts_with("1 process of nginx ended"));
+        assert!(finding(judged(&RULE, &evidence)).message.starts_with("1 process of nginx ended"));
         evidence.observed.as_mut().expect("seen").pools.last_mut().expect("a pool").ended = 2;
-        assert_eq!(check(&evidence), Outcome::Pass);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
     }
 
     #[test]
     fn a_worker_that_ends_invalidates_unless_its_program_replaces_workers_by_itself() {
-        let found = finding(check(&with_ended("nginx")));
+        let found = finding(judged(&RULE, &with_ended("nginx")));
         assert_eq!(found.state, FindingState::Invalid);
         assert!(found.message.contains("2 processes of nginx ended"), "{}", found.message);
-        assert_eq!(check(&with_ended("php-fpm8.2")), Outcome::Pass);
+        assert_eq!(judged(&RULE, &with_ended("php-fpm8.2")), Outcome::Pass);
         let mut killed = clean_run();
         set_counter(&mut killed, "paging", "oom_kills", 1);
-        assert!(finding(check(&killed)).message.contains("the kernel killed 1 process for"));
+        assert!(finding(judged(&RULE, &killed)).message.contains("the kernel killed 1 process for"));
     }
 
     #[test]
     fn a_server_that_is_not_seen_is_unchecked() {
         let mut evidence = with_ended("nginx");
         evidence.observed.as_mut().expect("seen").server = None;
-        assert_eq!(check(&evidence), Outcome::Unchecked("processes of the server not visible"));
+        assert_eq!(judged(&RULE, &evidence), Outcome::Unchecked("processes of the server not visible"));
     }
 }

@@ -180,19 +180,19 @@ fn figure(first: f64, last: f64) -> Figure {
 }
 
 /// Lets a counter of the kernel grow by `n` in the window.
-pub(crate) fn set_counter(evidence: &mut Evidence, part: &str, name: &str, n: u64) {
+pub fn set_counter(evidence: &mut Evidence, part: &str, name: &str, n: u64) {
     let observed = evidence.observed.get_or_insert_default();
     observed.counters.entry(part.to_owned()).or_default().insert(name.to_owned(), n);
 }
 
 /// Lets the kernel tell `value` at every look.
-pub(crate) fn set_gauge(evidence: &mut Evidence, part: &str, name: &str, value: u64) {
+pub fn set_gauge(evidence: &mut Evidence, part: &str, name: &str, value: u64) {
     let observed = evidence.observed.get_or_insert_default();
     observed.gauges.entry(part.to_owned()).or_default().insert(name.to_owned(), level(value));
 }
 
 /// Lets a figure on the status page of `server` go from one value to another.
-pub(crate) fn set_figure(evidence: &mut Evidence, server: &str, name: &str, first: f64, last: f64) {
+pub fn set_figure(evidence: &mut Evidence, server: &str, name: &str, first: f64, last: f64) {
     let page = evidence.status.iter_mut().find(|page| page.server.as_deref() == Some(server));
     if let Some(page) = page {
         page.figures.insert(name.to_owned(), figure(first, last));
@@ -200,32 +200,30 @@ pub(crate) fn set_figure(evidence: &mut Evidence, server: &str, name: &str, firs
 }
 
 /// What was seen of the machine.
-pub(crate) fn machine(evidence: &mut Evidence) -> &mut MachineObserved {
+pub fn machine(evidence: &mut Evidence) -> &mut MachineObserved {
     evidence.observed.get_or_insert_default().machine.get_or_insert_default()
 }
 
 /// What was seen of the server.
-pub(crate) fn server(evidence: &mut Evidence) -> &mut ServerObserved {
+pub fn server(evidence: &mut Evidence) -> &mut ServerObserved {
     evidence.observed.get_or_insert_default().server.get_or_insert_default()
 }
 
 /// What was seen of the client.
-pub(crate) fn generator(evidence: &mut Evidence) -> &mut GeneratorObserved {
+pub fn generator(evidence: &mut Evidence) -> &mut GeneratorObserved {
     evidence.observed.get_or_insert_default().generator.get_or_insert_default()
 }
 
 /// Puts the server on another machine.
 /// The server on another machine that an agent observes, and the load generator on one of its own.
-#[cfg(test)]
-pub(crate) fn seen_there(evidence: &mut Evidence) {
+pub fn seen_there(evidence: &mut Evidence) {
     evidence.plan.target.address = Address::Tcp(([192, 0, 2, 1], 80).into());
     let client = Observed { server: None, pools: Vec::new(), ..evidence.observed.clone().unwrap_or_default() };
     evidence.client_machine = Some(client);
 }
 
 /// A path that carries so much each way.
-#[cfg(test)]
-pub(crate) fn probed_path(bit_per_s: u64) -> model::Bandwidth {
+pub fn probed_path(bit_per_s: u64) -> model::Bandwidth {
     let way = Some(model::Throughput { bit_per_s, bytes: bit_per_s / 8, duration_ns: NS_PER_S });
     model::Bandwidth {
         address: "192.0.2.1".into(),
@@ -240,15 +238,15 @@ pub(crate) fn probed_path(bit_per_s: u64) -> model::Bandwidth {
     }
 }
 
-pub(crate) fn far_away(evidence: &mut Evidence) {
+/// Puts the server on another machine, which nobody observes.
+pub fn far_away(evidence: &mut Evidence) {
     evidence.plan.target.address = Address::Tcp(([192, 0, 2, 1], 80).into());
     let observed = evidence.observed.get_or_insert_default();
     (observed.server, observed.sockets) = (None, None);
 }
 
 /// A pool of one worker that is stopped for this share of its time, and runs for the rest.
-#[cfg(test)]
-pub(crate) fn stopped_pool(share: f64) -> model::PoolObserved {
+pub fn stopped_pool(share: f64) -> model::PoolObserved {
     model::PoolObserved {
         name: "gosrv".to_owned(),
         program: "gosrv".to_owned(),

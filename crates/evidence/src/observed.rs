@@ -11,8 +11,8 @@ mod tests;
 use kernel::KernelSum;
 use model::{
     CpuShares, CpuTimes, GeneratorObserved, MachineCpu, MachineObserved, NS_PER_S, Observed, ObservedSecond,
-    OtherObserved, OthersObserved, OthersUse, Sample, SamplerObserved, Sockets, SocketsObserved, StatusLook,
-    ThreadObserved, ThreadRun,
+    OtherObserved, OthersObserved, OthersUse, ProcessFigures, ProcessUse, Sample, SamplerObserved, Sockets,
+    SocketsObserved, StatusLook, ThreadObserved, ThreadRun,
 };
 use pools::PoolsSum;
 use series::SeriesSum;
@@ -40,7 +40,7 @@ pub(crate) struct ObservedSum {
     machine: Option<MachineSum>,
     server: Option<ServerSum>,
     generator: Option<GeneratorSum>,
-    sockets: Option<SocketsObserved>,
+    sockets: Option<Sockets>,
     companions: BTreeMap<String, ServerSum>,
     others: Option<OthersSum>,
     kernel: KernelSum,
@@ -75,10 +75,7 @@ struct Accounts {
 #[derive(Clone, Debug, Default, PartialEq)]
 struct OthersSum {
     wall_ns: u64,
-    /// CPU time by name.
-    cpu_ns: BTreeMap<String, u64>,
-    /// The same of those that may work for the server.
-    undecided_ns: BTreeMap<String, u64>,
+    used: OthersUse,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -132,18 +129,19 @@ impl ObservedSum {
             }
         }
         if let Some(server) = &sample.server {
-            let cpu_ns = server::cpu_ns(server);
-            let rss_bytes = server.processes.iter().map(|process| process.rss_bytes).sum();
-            let cores = ratio(cpu_ns, length_ns);
-            (second.server_cores, second.server_rss_bytes) = (Some(cores), Some(rss_bytes));
+            let figures = ProcessFigures::of(&server.processes);
+            let cores = ratio(figures.cpu_ns, length_ns);
+            (second.server_cores, second.server_rss_bytes) = (Some(cores), Some(figures.rss_bytes));
             let sum = self.server.get_or_insert_default();
-            sum.add(server, sample.to_ns, length_ns, if is_long { cores } else { 0.0 });
+            sum.add(server, &figures, sample.to_ns, length_ns, if is_long { cores } else { 0.0 });
         }
         for (label, companion) in &sample.companions {
-            let cores = ratio(server::cpu_ns(companion), length_ns);
+            let figures = ProcessFigures::of(&companion.processes);
+            let cores = ratio(figures.cpu_ns, length_ns);
             *second.companions_cores.get_or_insert_default() += cores;
             let cores = if is_long { cores } else { 0.0 };
-            self.companions.entry(label.clone()).or_default().add(companion, sample.to_ns, length_ns, cores);
+            let sum = self.companions.entry(label.clone()).or_default();
+            sum.add(companion, &figures, sample.to_ns, length_ns, cores);
         }
         if let Some(others) = &sample.others {
             self.others.get_or_insert_default().add(others, sample.to_ns);
@@ -175,7 +173,7 @@ impl ObservedSum {
         if let Some(sockets) = &sample.sockets {
             let states = sockets.server.as_ref().unwrap_or(&sockets.client);
             second.established = Some(states.get("established").copied().unwrap_or(0));
-            most_sockets(self.sockets.get_or_insert_default(), sockets);
+            self.sockets.get_or_insert_default().add_sample(sockets);
         }
         if is_long {
             self.seconds.push(second);
@@ -241,11 +239,8 @@ impl ObservedSum {
         if let Some(generator) = generator {
             self.generator.get_or_insert_default().merge(generator);
         }
-        if let Some(sockets) = sockets.clone() {
-            let SocketsObserved { server, client, accept_queue_max, accept_backlog, accept_fullest_max } = sockets;
-            let (accept_queue, accept_fullest) = (accept_queue_max, accept_fullest_max);
-            let sockets = Sockets { server, client, accept_queue, accept_backlog, accept_fullest };
-            most_sockets(self.sockets.get_or_insert_default(), &sockets);
+        if let Some(sockets) = sockets {
+            self.sockets.get_or_insert_default().add_sample(sockets);
         }
         for (label, companion) in companions {
             self.companions.entry(label.clone()).or_default().merge(companion);
@@ -287,7 +282,7 @@ impl ObservedSum {
                 .map(|machine| MachineObserved { accounted_share: self.accounted.share(), ..machine.observed() }),
             server,
             generator: self.generator.as_ref().map(GeneratorSum::observed),
-            sockets: self.sockets.clone(),
+            sockets: self.sockets.clone().map(SocketsObserved::from),
             companions,
             others: self.others.as_ref().map(OthersSum::observed),
             counters: self.kernel.counters().clone(),
@@ -336,15 +331,14 @@ impl Accounts {
         let (Some(machine), Some(generator)) = (&sample.machine, &sample.generator) else { return };
         busy_ns += machine.total.busy_ns();
         let groups = sample.server.iter().chain(sample.companions.values());
-        processes_ns += groups.map(server::cpu_ns).sum::<u64>() + generator.cpu_ns;
+        processes_ns += groups.map(|group| ProcessFigures::of(&group.processes).cpu_ns).sum::<u64>() + generator.cpu_ns;
         match &sample.others {
             None => self.open = Some((from_ns, processes_ns, busy_ns)),
             // What was used before the window is left out with all that was in that sample.
             Some(others) if others.from_ns != from_ns => {}
             Some(others) => {
                 let all = others.processes.iter().chain(&others.undecided);
-                let others_ns: u64 = all.map(|process| process.cpu_ns).sum();
-                self.processes_ns += processes_ns + others_ns;
+                self.processes_ns += processes_ns + ProcessFigures::of(all).cpu_ns;
                 self.busy_ns += busy_ns;
             }
         }
@@ -365,36 +359,29 @@ impl Accounts {
 impl OthersSum {
     fn add(&mut self, others: &OthersUse, to_ns: u64) {
         self.wall_ns += to_ns.saturating_sub(others.from_ns);
-        for (sum, processes) in [(&mut self.cpu_ns, &others.processes), (&mut self.undecided_ns, &others.undecided)] {
-            for process in processes {
-                *sum.entry(process.name.clone()).or_default() += process.cpu_ns;
-            }
-        }
+        self.used.add_sample(others);
     }
 
     fn merge(&mut self, other: &Self) {
-        let Self { wall_ns, cpu_ns, undecided_ns } = other;
+        let Self { wall_ns, used } = other;
         self.wall_ns += wall_ns;
-        for (sum, more) in [(&mut self.cpu_ns, cpu_ns), (&mut self.undecided_ns, undecided_ns)] {
-            for (name, cpu_ns) in more {
-                *sum.entry(name.clone()).or_default() += cpu_ns;
-            }
-        }
+        self.used.add_sample(used);
     }
 
     fn observed(&self) -> OthersObserved {
-        let named = |sum: &BTreeMap<String, u64>| {
+        let cores = |figures: &ProcessFigures| ratio(figures.cpu_ns, self.wall_ns);
+        let named = |all: &[ProcessUse]| {
             let named =
-                |(name, ns): (&String, &u64)| OtherObserved { name: name.clone(), cpu_cores: ratio(*ns, self.wall_ns) };
-            let mut processes: Vec<_> = sum.iter().map(named).collect();
+                |process: &ProcessUse| OtherObserved { name: process.name.clone(), cpu_cores: cores(&process.figures) };
+            let mut processes: Vec<_> = all.iter().map(named).collect();
             processes.sort_by(|a, b| b.cpu_cores.total_cmp(&a.cpu_cores));
             processes.truncate(OTHERS_NAMED_MAX);
             processes
         };
         OthersObserved {
-            cpu_cores: ratio(self.cpu_ns.values().sum(), self.wall_ns),
-            processes: named(&self.cpu_ns),
-            undecided: named(&self.undecided_ns),
+            cpu_cores: cores(&ProcessFigures::of(&self.used.processes)),
+            processes: named(&self.used.processes),
+            undecided: named(&self.used.undecided),
         }
     }
 }
@@ -456,27 +443,6 @@ fn add_run((sum, wall_ns): &mut (ThreadRun, u64), more: &ThreadRun, length_ns: u
     sum.wait_ns += wait_ns;
     sum.runs += runs;
     *wall_ns += length_ns;
-}
-
-/// Keeps the larger number of each state.
-fn most_sockets(sum: &mut SocketsObserved, more: &Sockets) {
-    most(&mut sum.client, &more.client);
-    if let Some(server) = &more.server {
-        most(sum.server.get_or_insert_default(), server);
-    }
-    sum.accept_queue_max = sum.accept_queue_max.max(more.accept_queue);
-    sum.accept_backlog = sum.accept_backlog.max(more.accept_backlog);
-    // None is less than any number.
-    if more.accept_fullest > sum.accept_fullest_max {
-        sum.accept_fullest_max = more.accept_fullest;
-    }
-}
-
-fn most(sum: &mut BTreeMap<String, u64>, more: &BTreeMap<String, u64>) {
-    for (state, n) in more {
-        let largest = sum.entry(state.clone()).or_default();
-        *largest = (*largest).max(*n);
-    }
 }
 
 /// Where the time of a CPU went.

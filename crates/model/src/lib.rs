@@ -36,6 +36,7 @@ mod php;
 mod plan;
 mod plausible;
 mod probe;
+mod process;
 mod profiled;
 mod program;
 mod quantile;
@@ -108,8 +109,8 @@ pub use meant::{alike, meant};
 pub use observation::{GroupObservation, Observation};
 pub use observed::{
     ALL_ELSEWHERE, CpuShares, FULL_PIPE, GaugeObserved, GeneratorObserved, MachineObserved, NOT_OBSERVED, Observed,
-    ObservedSecond, OtherObserved, OthersObserved, PoolObserved, ProcessObserved, STOPPED, SamplerObserved,
-    SeriesFigure, SeriesObserved, ServerObserved, ServerThreadObserved, SocketsObserved, ThreadObserved, WaitObserved,
+    ObservedSecond, OtherObserved, OthersObserved, PoolObserved, STOPPED, SamplerObserved, SeriesFigure,
+    SeriesObserved, ServerObserved, ServerThreadObserved, SocketsObserved, ThreadObserved, WaitObserved,
 };
 pub use php::{PhpClock, PhpFunction, PhpProfiled};
 pub use plan::{
@@ -118,6 +119,10 @@ pub use plan::{
 };
 pub use plausible::Plausible;
 pub use probe::{Body, Coded, Fetch, Probe};
+pub use process::{
+    ENDED_CHILDREN, Fold, OthersUse, PROCESS_FIGURES, ProcessFigure, ProcessFigures, ProcessObserved, ProcessUse,
+    ServerThread, ServerUse, ThreadsUse, add_processes,
+};
 pub use profiled::{ProcessRole, ProfileRecord, Profiled, ProfiledFunction, ProfiledProcess};
 pub use program::{KNOWN_PROGRAMS, KnownProgram, known_program};
 pub use quantile::Quantile;
@@ -132,8 +137,8 @@ pub use render::{
 };
 pub use requests::{MixRecord, Requests};
 pub use sample::{
-    CpuTimes, ENDED_CHILDREN, Figures, GeneratorUse, KernelFigures, LISTENER_DROPS, MachineCpu, OthersUse, PoolUse,
-    ProcessUse, Sample, Scheduled, ServerThread, ServerUse, Sockets, StatesUse, ThreadRun, ThreadsUse, Wait,
+    CpuTimes, Figures, GeneratorUse, KernelFigures, LISTENER_DROPS, MachineCpu, PoolUse, Sample, Scheduled, Sockets,
+    StatesUse, ThreadRun, Wait,
 };
 pub use samples::{ProfileBegun, SampledCode, SampledProcess, SampledStack, SamplesAdded, SamplesBegun};
 pub use served::{Served, Step};

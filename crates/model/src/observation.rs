@@ -1,6 +1,6 @@
 //! Output of `plimsoll observe`: samples without a load.
 
-use crate::{KernelFigures, MachineCpu, OthersUse, ProcessUse, Sockets};
+use crate::{KernelFigures, MachineCpu, OthersUse, ProcessFigures, ProcessUse, Sockets};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -34,22 +34,11 @@ pub struct Observation {
 pub struct GroupObservation {
     /// As it was asked for.
     pub target: String,
-    /// User and system time since the sample before; ns.
-    pub cpu_ns: u64,
-    /// The same per time: CPUs kept busy.
+    /// Figures of all of them together: what was used since the sample before, and levels at the sample.
+    #[serde(flatten)]
+    pub figures: ProcessFigures,
+    /// CPU time per time: CPUs kept busy.
     pub cpu_cores: f64,
-    /// Processes at the sample.
-    pub count: u64,
-    /// Their threads.
-    pub threads: u64,
-    /// Resident memory; what processes share counts for each.
-    pub rss_bytes: u64,
-    /// Resident memory in which each shared page counts in parts, at most some samples old; none when that is not shown.
-    pub pss_bytes: Option<u64>,
-    /// Descriptors of the process that is nearest to its limit, at most some samples old.
-    pub fds: Option<u64>,
-    /// The limit of that process.
-    pub fds_limit: Option<u64>,
     /// Threads that could have run, but no CPU was free: their mean number since the sample before that had threads; none
     /// in samples that leave them out.
     pub run_queue_wait: Option<f64>,

@@ -1,6 +1,6 @@
 //! Machine, server and generator over the measured window: the `observed` object of a record.
 
-use crate::{Figures, cpu_numbers};
+use crate::{Figures, ProcessObserved, Sockets, cpu_numbers};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -288,33 +288,6 @@ pub struct ServerObserved {
     pub cpus: Vec<u32>,
 }
 
-/// Processes of one name.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ProcessObserved {
-    /// Name.
-    pub name: String,
-    /// Most at a time.
-    pub count: u32,
-    /// CPU time per time.
-    pub cpu_cores: f64,
-    /// CPU time per complete response; null without responses, and where it is less than the kernel counts. ns.
-    pub cpu_ns_per_request: Option<f64>,
-    /// Largest resident memory of all of them.
-    pub rss_bytes_max: u64,
-    /// Largest address space of all of them.
-    #[serde(default)]
-    pub vms_bytes_max: u64,
-    /// Largest resident memory of all of them in which each shared page counts in parts; null when it is not shown.
-    #[serde(default)]
-    pub pss_bytes_max: Option<u64>,
-    /// Most descriptors of the process that was nearest to its limit.
-    #[serde(default)]
-    pub fds_max: Option<u64>,
-    /// The limit of that process.
-    #[serde(default)]
-    pub fds_limit: Option<u64>,
-}
-
 /// The own process as the kernel shows it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GeneratorObserved {
@@ -359,6 +332,15 @@ pub struct SocketsObserved {
     /// How full the fullest of its accept queues was at any sample, 0 to 1 and a little more.
     #[serde(default)]
     pub accept_fullest_max: Option<f64>,
+}
+
+impl From<Sockets> for SocketsObserved {
+    /// Of several samples, added to one.
+    fn from(sockets: Sockets) -> Self {
+        let Sockets { server, client, accept_queue, accept_backlog, accept_fullest } = sockets;
+        let (accept_queue_max, accept_fullest_max) = (accept_queue, accept_fullest);
+        Self { server, client, accept_queue_max, accept_backlog, accept_fullest_max }
+    }
 }
 
 /// What workers wait for that are stopped: by a signal, by a debugger, or in a frozen control group.

@@ -1,6 +1,6 @@
 //! Sample of machine, server and generator: the difference to the one before.
 
-use crate::{Phase, SourceId, cpu_numbers};
+use crate::{OthersUse, Phase, ServerUse, SourceId, cpu_numbers};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -166,101 +166,9 @@ impl CpuTimes {
     }
 }
 
-/// The processes that listen on the target's port, or were asked for by name or number, and their descendants.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ServerUse {
-    /// By name of the process.
-    pub processes: Vec<ProcessUse>,
-    /// Processes that ended and whose last CPU time nobody can tell, since no process of the server waited for them.
-    pub ended_unaccounted: u64,
-    /// Processes that were there at the sample before and have ended, by name.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub ended: BTreeMap<String, u64>,
-    /// Their threads; none in the first sample.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub threads: Option<ThreadsUse>,
-}
-
-/// Behind the name of a process for its children that came and went between two samples.
-pub const ENDED_CHILDREN: &str = " (ended children)";
-
-/// Processes of one name.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ProcessUse {
-    /// Name of the process; `NAME` with [`ENDED_CHILDREN`] for children of it that came and went between two samples.
-    pub name: String,
-    /// How many there were at the sample.
-    pub count: u32,
-    /// User and system time of all their threads, ended ones included; ns.
-    pub cpu_ns: u64,
-    /// Resident memory at the sample; what processes share counts for each.
-    pub rss_bytes: u64,
-    /// Address space at the sample.
-    #[serde(default)]
-    pub vms_bytes: u64,
-    /// Their threads at the sample.
-    #[serde(default)]
-    pub threads: u64,
-    /// Resident memory in which each shared page counts in parts (PSS), at most some seconds old; none when it is not
-    /// shown of each of them.
-    #[serde(default)]
-    pub pss_bytes: Option<u64>,
-    /// Descriptors of the process that is nearest to its limit, at most some seconds old.
-    #[serde(default)]
-    pub fds: Option<u64>,
-    /// The limit of that process.
-    #[serde(default)]
-    pub fds_limit: Option<u64>,
-}
-
 /// Part and name, among the kernel's counters, of the connection attempts that the target's own listening sockets dropped: the
 /// counters of TCP are those of all servers of the machine.
 pub const LISTENER_DROPS: [&str; 2] = ["listener", "dropped_connects"];
-
-/// What threads used since they were looked at before.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ThreadsUse {
-    /// The sample before that had threads; ns since the clock of the run started.
-    pub from_ns: u64,
-    /// Those that were there at both samples, or began between them; none at a sample that was left out.
-    pub threads: Vec<ServerThread>,
-    /// CPUs that those of them that ran may run on, by the last look.
-    #[serde(default)]
-    pub cpus: Vec<u32>,
-}
-
-/// What one thread used.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ServerThread {
-    /// Process.
-    pub pid: i32,
-    /// Thread; that of the process for its first.
-    pub tid: i32,
-    /// Name of the thread.
-    pub name: String,
-    /// Time in programs, in steps of 10 ms; ns.
-    pub user_ns: u64,
-    /// Time in the kernel, in steps of 10 ms; ns.
-    pub system_ns: u64,
-    /// Time it could have run, but no CPU was free; none when the kernel does not tell. ns.
-    pub wait_ns: Option<u64>,
-    /// Times it stopped by itself, to wait for something.
-    pub voluntary_switches: u64,
-    /// Times it was stopped for another.
-    pub involuntary_switches: u64,
-}
-
-/// Processes that are neither server, companion nor load generator.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OthersUse {
-    /// The sample before that had them; ns since the clock of the run started.
-    pub from_ns: u64,
-    /// Those that used CPU time, by name.
-    pub processes: Vec<ProcessUse>,
-    /// Those of which this user cannot see whether they work for the server, by name: none of `processes`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub undecided: Vec<ProcessUse>,
-}
 
 /// Figures by part of the kernel, such as `tcp` or `nic/eth0`, and by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -318,6 +226,30 @@ pub struct Sockets {
     /// How full the fullest of its accept queues is; 1 is full, and the kernel lets one more in.
     #[serde(default)]
     pub accept_fullest: Option<f64>,
+}
+
+impl Sockets {
+    /// Adds another sample: the most of each state, and the fullest queues.
+    pub fn add_sample(&mut self, other: &Self) {
+        let Self { server, client, accept_queue, accept_backlog, accept_fullest } = other;
+        if let Some(server) = server {
+            keep_most(self.server.get_or_insert_default(), server);
+        }
+        keep_most(&mut self.client, client);
+        self.accept_queue = self.accept_queue.max(*accept_queue);
+        self.accept_backlog = self.accept_backlog.max(*accept_backlog);
+        // None is less than any number.
+        if *accept_fullest > self.accept_fullest {
+            self.accept_fullest = *accept_fullest;
+        }
+    }
+}
+
+fn keep_most(sum: &mut BTreeMap<String, u64>, more: &BTreeMap<String, u64>) {
+    for (state, n) in more {
+        let most = sum.entry(state.clone()).or_default();
+        *most = (*most).max(*n);
+    }
 }
 
 /// What workers did when they were sampled, several times between two samples of everything else.

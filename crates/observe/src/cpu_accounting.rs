@@ -7,8 +7,7 @@
 //! was read before it got the time. What was counted of the child already is then held against what the parent has got at
 //! the next sample, as it would count twice otherwise.
 
-use crate::resource_usage::Held;
-use model::{ENDED_CHILDREN, NS_PER_S, ProcessUse, ServerUse};
+use model::{ENDED_CHILDREN, NS_PER_S, ProcessFigures, ProcessUse, ServerUse};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The kernel tells times in ticks of 10 ms, user and system apart: sums of a few are not closer than this.
@@ -22,17 +21,13 @@ pub(crate) struct Seen {
     /// When it began, to tell it from a later one with its number.
     pub(crate) began: u64,
     pub(crate) name: String,
-    /// CPU time of all its threads, ended ones included.
-    pub(crate) own_ns: u64,
     /// CPU time of the children it waited for, and of theirs.
     pub(crate) waited_ns: u64,
-    pub(crate) rss_bytes: u64,
-    pub(crate) vms_bytes: u64,
-    pub(crate) threads: u64,
     /// The CPU that it ran on last.
     pub(crate) cpu: u32,
-    /// What it held when it was asked last.
-    pub(crate) held: Option<Held>,
+    /// Its figures: what it used since it began, what there is now, and of what is expensive to read what there was when it
+    /// was asked last.
+    pub(crate) figures: ProcessFigures,
 }
 
 /// The processes counted so far, as the sample before saw them.
@@ -63,7 +58,7 @@ impl CpuAccounting {
 
     /// Counts a process from now on, or from its begin when that was after the sample before.
     pub(crate) fn open(&mut self, seen: Seen, is_new: bool) {
-        let account = if is_new { Seen { own_ns: 0, waited_ns: 0, ..seen } } else { seen };
+        let account = if is_new { Seen { figures: seen.figures.at_begin(), waited_ns: 0, ..seen } } else { seen };
         self.members.insert(account.pid, account);
     }
 
@@ -87,15 +82,14 @@ impl CpuAccounting {
                 now.insert(process.pid, process);
                 continue;
             }
-            let group: &mut ProcessUse = groups.entry(process.name.clone()).or_default();
-            group.cpu_ns += process.own_ns.saturating_sub(before.own_ns);
-            add_memory(group, &process);
+            let group: &mut ProcessFigures = groups.entry(process.name.clone()).or_default();
+            group.add_process(&process.figures.since(&before.figures));
             grown.insert(process.pid, process.waited_ns.saturating_sub(before.waited_ns));
             now.insert(process.pid, process);
         }
         let before = std::mem::replace(&mut self.members, now);
         let ended_unaccounted = self.ended(&before, &grown, &mut groups);
-        let processes = groups.into_iter().map(|(name, group)| ProcessUse { name, ..group }).collect();
+        let processes = groups.into_iter().map(|(name, figures)| ProcessUse { name, figures }).collect();
         let mut ended = BTreeMap::new();
         for gone in before.values().filter(|process| !self.has(process.pid)) {
             *ended.entry(gone.name.clone()).or_default() += 1;
@@ -108,7 +102,7 @@ impl CpuAccounting {
         &mut self,
         before: &BTreeMap<i32, Seen>,
         grown: &BTreeMap<i32, u64>,
-        groups: &mut BTreeMap<String, ProcessUse>,
+        groups: &mut BTreeMap<String, ProcessFigures>,
     ) -> u64 {
         let mut heirs: BTreeMap<i32, (u64, Vec<&str>)> = BTreeMap::new();
         let mut unaccounted = 0;
@@ -118,7 +112,7 @@ impl CpuAccounting {
             match ancestors.take(before.len() + 1).find(|pid| self.has(*pid)) {
                 Some(heir) => {
                     let (counted_ns, names) = heirs.entry(heir).or_default();
-                    *counted_ns += gone.own_ns + gone.waited_ns;
+                    *counted_ns += gone.figures.cpu_ns + gone.waited_ns;
                     names.push(&gone.name);
                 }
                 None => unaccounted += 1,
@@ -144,23 +138,6 @@ impl CpuAccounting {
     }
 }
 
-/// Adds what one more process of the name has.
-fn add_memory(group: &mut ProcessUse, process: &Seen) {
-    let held = process.held.unwrap_or_default();
-    group.pss_bytes = match group.count {
-        0 => held.pss_bytes,
-        _ => group.pss_bytes.zip(held.pss_bytes).map(|(sum, more)| sum + more),
-    };
-    group.count += 1;
-    group.rss_bytes += process.rss_bytes;
-    group.vms_bytes += process.vms_bytes;
-    group.threads += process.threads;
-    let fullness = |fds: Option<u64>, limit: Option<u64>| fds.zip(limit).map(|(n, of)| n as f64 / of.max(1) as f64);
-    if fullness(held.fds, held.fds_limit) > fullness(group.fds, group.fds_limit) {
-        (group.fds, group.fds_limit) = (held.fds, held.fds_limit);
-    }
-}
-
 fn ended_children(name: &str) -> String {
     format!("{name}{ENDED_CHILDREN}")
 }
@@ -168,12 +145,13 @@ fn ended_children(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing;
 
     const MS: u64 = 1_000_000;
 
     fn seen(pid: i32, ppid: i32, name: &str, own_ms: u64, waited_ms: u64) -> Seen {
-        let (own_ns, waited_ns) = (own_ms * MS, waited_ms * MS);
-        Seen { pid, ppid, began: 1, name: name.into(), own_ns, waited_ns, rss_bytes: 4096, ..Seen::default() }
+        let figures = ProcessFigures { rss_bytes: 4096, ..testing::used(own_ms * MS) };
+        Seen { pid, ppid, began: 1, name: name.into(), waited_ns: waited_ms * MS, figures, ..Seen::default() }
     }
 
     fn cpu_accounting(members: impl IntoIterator<Item = Seen>) -> CpuAccounting {
@@ -182,8 +160,11 @@ mod tests {
         cpu_accounting
     }
 
-    fn told(used: &ServerUse) -> Vec<(&str, u32, u64)> {
-        used.processes.iter().map(|group| (group.name.as_str(), group.count, group.cpu_ns / MS)).collect()
+    fn told(used: &ServerUse) -> Vec<(&str, u64, u64)> {
+        used.processes
+            .iter()
+            .map(|group| (group.name.as_str(), group.figures.count, group.figures.cpu_ns / MS))
+            .collect()
     }
 
     #[test]
@@ -196,21 +177,26 @@ mod tests {
             seen(3, 1, "worker", 90, 0),
         ]);
         assert_eq!(told(&used), [("master", 1, 0), ("worker", 2, 30 + 90)]);
-        assert_eq!((used.processes[1].rss_bytes, used.ended_unaccounted), (2 * 4096, 0));
+        assert_eq!((used.processes[1].figures.rss_bytes, used.ended_unaccounted), (2 * 4096, 0));
         assert!(used.ended.is_empty());
     }
 
     #[test]
     fn memory_in_parts_is_known_of_all_of_a_name_or_not_at_all() {
-        let held = |pss_bytes, fds| Some(Held { pss_bytes, fds: Some(fds), fds_limit: Some(100 * fds - 50) });
+        let holds = |pid, name, pss_bytes, fds, vms_bytes| {
+            let (fds, fds_limit) = (Some(fds), Some(100 * fds - 50));
+            let figures = ProcessFigures { pss_bytes, fds, fds_limit, vms_bytes, ..testing::used(0) };
+            Seen { figures, ..seen(pid, 1, name, 0, 0) }
+        };
         let all = [
-            Seen { held: held(Some(7), 3), vms_bytes: 10, ..seen(2, 1, "a", 0, 0) },
-            Seen { held: held(Some(8), 1), vms_bytes: 20, ..seen(3, 1, "a", 0, 0) },
-            Seen { held: held(None, 5), ..seen(4, 1, "b", 0, 0) },
-            Seen { held: held(Some(1), 5), ..seen(5, 1, "b", 0, 0) },
+            holds(2, "a", Some(7), 3, 10),
+            holds(3, "a", Some(8), 1, 20),
+            holds(4, "b", None, 5, 0),
+            holds(5, "b", Some(1), 5, 0),
         ];
         let used = cpu_accounting(all.clone()).settle(all.into());
-        let told: Vec<_> = used.processes.iter().map(|p| (p.pss_bytes, p.vms_bytes, p.fds, p.fds_limit)).collect();
+        let told: Vec<_> =
+            used.processes.iter().map(|p| p.figures).map(|p| (p.pss_bytes, p.vms_bytes, p.fds, p.fds_limit)).collect();
         assert_eq!(told, [(Some(15), 30, Some(1), Some(50)), (None, 0, Some(5), Some(450))]);
     }
 
@@ -221,7 +207,11 @@ mod tests {
         let used = cpu_accounting.settle(vec![seen(1, 0, "master", 0, 380)]);
         assert_eq!(told(&used), [("master", 1, 0), ("worker", 0, 250)]);
         assert_eq!(used.ended, [("worker".to_owned(), 1)].into());
-        assert_eq!(cpu_accounting.settle(vec![seen(1, 0, "master", 0, 380)]).processes[0].cpu_ns, 0, "counted once");
+        assert_eq!(
+            cpu_accounting.settle(vec![seen(1, 0, "master", 0, 380)]).processes[0].figures.cpu_ns,
+            0,
+            "counted once"
+        );
     }
 
     #[test]

@@ -57,8 +57,8 @@ impl Group {
     pub(crate) fn sample(&mut self, present: &Present, now_ns: u64) -> ServerUse {
         let pids = self.pids();
         self.resource_usage.sample(&pids);
-        let of = |pid: &i32| Some(Seen { held: self.resource_usage.of(*pid), ..present.all.get(pid)?.clone() });
-        let seen = pids.iter().filter_map(of).collect();
+        let mut seen: Vec<Seen> = pids.iter().filter_map(|pid| present.all.get(pid).cloned()).collect();
+        seen.iter_mut().for_each(|seen| seen.figures = self.resource_usage.complete(seen.pid, &seen.figures));
         let threads = self.threads.sample(&pids, now_ns);
         ServerUse { threads, ..self.cpu_accounting.settle(seen) }
     }

@@ -20,7 +20,9 @@ use crate::server::Server;
 use crate::sockets::SocketTable;
 use crate::states::{Clocks, StateSampler, Tree};
 use crate::threads::allowed_cpus;
-use model::{Address, LISTENER_DROPS, Observed, Phase, Sample, ServerUse, Sockets, SourceId, StatesUse};
+use model::{
+    Address, LISTENER_DROPS, Observed, Phase, ProcessFigures, Sample, ServerUse, Sockets, SourceId, StatesUse,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::net::IpAddr;
@@ -316,7 +318,7 @@ impl Observer {
         self.find_undecided(&present, &taken);
         let others = self.others.sample(&present, &taken, now_ns);
         if let Some(others) = &others {
-            let used_ns: u64 = others.processes.iter().map(|process| process.cpu_ns).sum();
+            let used_ns = ProcessFigures::of(&others.processes).cpu_ns;
             self.has_suspects = used_ns > now_ns.saturating_sub(others.from_ns) / OTHERS_SUSPECT;
         }
         let (mut kernel, missing) = self.kernel.sample(self.first_pid());

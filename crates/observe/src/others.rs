@@ -70,7 +70,7 @@ impl Others {
         let elsewhere = taken.union(undecided).copied().collect();
         let undecided = self.undecided.cpu_accounting.settle_without(all.clone(), &decided);
         let used = self.cpu_accounting.settle_without(all, &elsewhere);
-        let busy = |used: ServerUse| used.processes.into_iter().filter(|process| process.cpu_ns > 0).collect();
+        let busy = |used: ServerUse| used.processes.into_iter().filter(|process| process.figures.cpu_ns > 0).collect();
         self.looked_ns.replace(now_ns).map(|from_ns| OthersUse {
             from_ns,
             processes: busy(used),
@@ -91,11 +91,11 @@ impl Others {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cpu_accounting::Seen;
+    use crate::testing::used;
 
     fn present(is_complete: bool, processes: &[(i32, &str, u64)]) -> Present {
         let seen = |&(pid, name, own_ns): &(i32, &str, u64)| {
-            (pid, Seen { pid, ppid: 1, began: 1, name: name.into(), own_ns, ..Seen::default() })
+            (pid, Seen { pid, ppid: 1, began: 1, name: name.into(), figures: used(own_ns), ..Seen::default() })
         };
         Present { all: processes.iter().map(seen).collect(), is_complete, ..Present::default() }
     }
@@ -104,8 +104,8 @@ mod tests {
     fn the_time_of_a_companion_that_ends_is_not_that_of_its_parent() {
         let second = 1_000_000_000;
         let seen = |pid, ppid, own_s, waited_s| {
-            let (own_ns, waited_ns) = (own_s * second, waited_s * second);
-            (pid, Seen { pid, ppid, began: 1, name: format!("p{pid}"), own_ns, waited_ns, ..Seen::default() })
+            let (figures, waited_ns) = (used(own_s * second), waited_s * second);
+            (pid, Seen { pid, ppid, began: 1, name: format!("p{pid}"), figures, waited_ns, ..Seen::default() })
         };
         let present = |all: &[(i32, Seen)]| Present {
             all: all.iter().cloned().collect(),
@@ -124,14 +124,15 @@ mod tests {
         );
         // It has used one second more before it ended, which nobody else has counted.
         let used = others.sample(&present(&[seen(3, 1, 0, 91)]), &BTreeSet::new(), 3).unwrap();
-        let told: Vec<_> = used.processes.iter().map(|process| (process.name.as_str(), process.cpu_ns)).collect();
+        let told: Vec<_> =
+            used.processes.iter().map(|process| (process.name.as_str(), process.figures.cpu_ns)).collect();
         assert_eq!(told, [("p4", second)]);
     }
 
     #[test]
     fn the_other_variant_and_all_that_it_started_is_told_apart() {
         let seen = |pid, ppid, name: &str, own_ns| {
-            (pid, Seen { pid, ppid, began: 1, name: name.into(), own_ns, ..Seen::default() })
+            (pid, Seen { pid, ppid, began: 1, name: name.into(), figures: used(own_ns), ..Seen::default() })
         };
         let present = |ns: u64| Present {
             all: [
@@ -149,7 +150,8 @@ mod tests {
         let server = [2].into();
         others.sample(&present(10), &server, 1);
         let used = others.sample(&present(110), &server, 2).unwrap();
-        let told: Vec<_> = used.processes.iter().map(|process| (process.name.as_str(), process.cpu_ns)).collect();
+        let told: Vec<_> =
+            used.processes.iter().map(|process| (process.name.as_str(), process.figures.cpu_ns)).collect();
         assert_eq!(told, [("cron", 100), ("other variant: nginx", 300)]);
     }
 
@@ -162,7 +164,7 @@ mod tests {
         let now = present(true, &[(2, "nginx", 9), (3, "cron", 75), (4, "mariadbd", 40)]);
         let used = others.sample(&now, &server, 20).unwrap();
         let told = |all: &[model::ProcessUse]| -> Vec<_> {
-            all.iter().map(|process| (process.name.clone(), process.cpu_ns)).collect()
+            all.iter().map(|process| (process.name.clone(), process.figures.cpu_ns)).collect()
         };
         assert_eq!(told(&used.processes), [("cron".to_owned(), 5)]);
         assert_eq!(told(&used.undecided), [("mariadbd".to_owned(), 33)]);
@@ -182,7 +184,8 @@ mod tests {
         let now = present(true, &[(2, "nginx", 99), (3, "cron", 75), (4, "make", 40), (5, "idle", 0)]);
         let used = others.sample(&now, &server, 30).unwrap();
         assert_eq!(used.from_ns, 10);
-        let told: Vec<_> = used.processes.iter().map(|process| (process.name.as_str(), process.cpu_ns)).collect();
+        let told: Vec<_> =
+            used.processes.iter().map(|process| (process.name.as_str(), process.figures.cpu_ns)).collect();
         assert_eq!(told, [("cron", 5), ("make", 40)]);
     }
 }

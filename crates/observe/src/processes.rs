@@ -2,6 +2,7 @@
 
 use crate::cpu_accounting::Seen;
 use crate::machine::ticks_ns;
+use model::ProcessFigures;
 use procfs::FromRead;
 use procfs::process::Stat;
 use std::collections::{BTreeMap, BTreeSet};
@@ -113,14 +114,20 @@ pub(crate) fn seen(pid: i32) -> Option<Seen> {
         pid,
         ppid: stat.ppid,
         began: stat.starttime,
-        own_ns: ticks_ns(stat.utime + stat.stime),
         waited_ns: ticks_ns((stat.cutime + stat.cstime).max(0).cast_unsigned()),
-        rss_bytes: stat.rss * procfs::page_size(),
-        vms_bytes: stat.vsize,
-        threads: stat.num_threads.max(0).cast_unsigned(),
         cpu: stat.processor.and_then(|cpu| u32::try_from(cpu).ok()).unwrap_or(0),
         name: stat.comm,
-        held: None,
+        figures: ProcessFigures {
+            count: 1,
+            cpu_ns: ticks_ns(stat.utime + stat.stime),
+            rss_bytes: stat.rss * procfs::page_size(),
+            vms_bytes: stat.vsize,
+            threads: stat.num_threads.max(0).cast_unsigned(),
+            // These are expensive to read: `resource_usage` knows them of the members of a group.
+            pss_bytes: None,
+            fds: None,
+            fds_limit: None,
+        },
     })
 }
 
@@ -137,7 +144,7 @@ mod tests {
         let vms = std::fs::read_to_string("/proc/self/status").unwrap();
         let vms = vms.lines().find_map(|line| line.strip_prefix("VmSize:")).unwrap().trim_end_matches("kB").trim();
         let vms_bytes = vms.parse::<u64>().unwrap() * 1024;
-        let seen = first.all[&own].vms_bytes;
+        let seen = first.all[&own].figures.vms_bytes;
         assert!(seen.abs_diff(vms_bytes) < vms_bytes / 2, "{seen} of {vms_bytes}");
 
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();

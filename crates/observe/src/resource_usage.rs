@@ -2,6 +2,7 @@
 //! the processes are asked for descriptors, and fewer for memory: each once in ten samples, or more seldom when there are very
 //! many.
 
+use model::ProcessFigures;
 use procfs::process::{LimitValue, Process};
 use std::collections::BTreeMap;
 
@@ -10,18 +11,11 @@ const LOOKS_FOR_ALL: usize = 10;
 /// Processes that are asked in one sample.
 const ASKED_MAX: usize = 4;
 
-/// What a process held when it was asked last; a part is none when that is not shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Held {
-    pub(crate) pss_bytes: Option<u64>,
-    pub(crate) fds: Option<u64>,
-    pub(crate) fds_limit: Option<u64>,
-}
-
 /// What each process held when it was asked last.
 #[derive(Debug, Default)]
 pub(crate) struct ResourceUsage {
-    held: BTreeMap<i32, Held>,
+    /// By number. Only the figures that are expensive to read are known.
+    held: BTreeMap<i32, ProcessFigures>,
     /// The process asked last for its memory, and that for its descriptors.
     weighed: i32,
     counted: i32,
@@ -37,10 +31,10 @@ impl ResourceUsage {
         self.looks = (self.looks + 1) % LOOKS_FOR_ALL;
         let new: Vec<i32> = pids.iter().filter(|pid| !self.held.contains_key(*pid)).take(ASKED_MAX).copied().collect();
         for pid in new.iter().copied().chain(turn(pids, &mut self.weighed, asked)) {
-            self.held.entry(pid).or_default().weigh(pid);
+            weigh(self.held.entry(pid).or_default(), pid);
         }
         for pid in new.iter().copied().chain(turn(pids, &mut self.counted, ASKED_MAX)) {
-            self.held.entry(pid).or_default().count(pid);
+            count(self.held.entry(pid).or_default(), pid);
         }
     }
 
@@ -49,8 +43,9 @@ impl ResourceUsage {
         self.held = pids.iter().map(|pid| (*pid, held(*pid))).collect();
     }
 
-    pub(crate) fn of(&self, pid: i32) -> Option<Held> {
-        self.held.get(&pid).copied()
+    /// The figures of a process with those that it was asked for.
+    pub(crate) fn complete(&self, pid: i32, figures: &ProcessFigures) -> ProcessFigures {
+        self.held.get(&pid).map_or(*figures, |held| figures.or(held))
     }
 }
 
@@ -62,31 +57,29 @@ fn turn(pids: &[i32], last: &mut i32, asked: usize) -> Vec<i32> {
     turn
 }
 
-fn held(pid: i32) -> Held {
-    let mut held = Held::default();
-    held.weigh(pid);
-    held.count(pid);
+fn held(pid: i32) -> ProcessFigures {
+    let mut held = ProcessFigures::default();
+    weigh(&mut held, pid);
+    count(&mut held, pid);
     held
 }
 
-impl Held {
-    /// Takes the memory, which the kernel adds up page by page.
-    fn weigh(&mut self, pid: i32) {
-        let rollup = Process::new(pid).and_then(|process| process.smaps_rollup()).ok();
-        let all = rollup.and_then(|rollup| rollup.memory_map_rollup.into_iter().next());
-        self.pss_bytes = all.and_then(|all| all.extension.map.get("Pss").copied());
-    }
+/// Takes the memory, which the kernel adds up page by page.
+fn weigh(held: &mut ProcessFigures, pid: i32) {
+    let rollup = Process::new(pid).and_then(|process| process.smaps_rollup()).ok();
+    let all = rollup.and_then(|rollup| rollup.memory_map_rollup.into_iter().next());
+    held.pss_bytes = all.and_then(|all| all.extension.map.get("Pss").copied());
+}
 
-    /// Takes the descriptors, which kernels before 6.2 list one by one.
-    fn count(&mut self, pid: i32) {
-        let process = Process::new(pid).ok();
-        self.fds = process.as_ref().and_then(|process| process.fd_count().ok()).map(|n| n as u64);
-        let limits = process.and_then(|process| process.limits().ok());
-        self.fds_limit = limits.map(|limits| match limits.max_open_files.soft_limit {
-            LimitValue::Unlimited => u64::MAX,
-            LimitValue::Value(n) => n,
-        });
-    }
+/// Takes the descriptors, which kernels before 6.2 list one by one.
+fn count(held: &mut ProcessFigures, pid: i32) {
+    let process = Process::new(pid).ok();
+    held.fds = process.as_ref().and_then(|process| process.fd_count().ok()).map(|n| n as u64);
+    let limits = process.and_then(|process| process.limits().ok());
+    held.fds_limit = limits.map(|limits| match limits.max_open_files.soft_limit {
+        LimitValue::Unlimited => u64::MAX,
+        LimitValue::Value(n) => n,
+    });
 }
 
 #[cfg(test)]
@@ -144,7 +137,7 @@ mod tests {
         assert!(told.abs_diff(pss_bytes) < pss_bytes / 2, "{told} of {pss_bytes}");
         let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
         assert_eq!(after.fds_limit, Some(limit.unwrap_or(u64::MAX)));
-        assert_eq!(held(i32::MAX), Held::default());
+        assert_eq!(held(i32::MAX), ProcessFigures::default());
     }
 
     #[test]
@@ -164,7 +157,7 @@ mod tests {
     fn descriptors_of_a_server_that_fills_up_within_seconds_are_seen() {
         let mut opener = Opener::start();
         let pids = [opener.pid()];
-        let fds = |usage: &ResourceUsage| usage.of(pids[0]).and_then(|held| held.fds).unwrap();
+        let fds = |usage: &ResourceUsage| usage.complete(pids[0], &ProcessFigures::default()).fds.unwrap();
         let mut resource_usage = ResourceUsage::default();
         resource_usage.sample_all(&pids);
         let before = fds(&resource_usage);

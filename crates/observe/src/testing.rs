@@ -19,3 +19,9 @@ pub fn fuzz_samples(data: &[u8]) {
     assert_eq!(profile.folded.lines().map(count).sum::<u64>(), profile.profiled.samples);
     assert!(profile.waits.lines().all(|line| count(line) < u64::MAX));
 }
+
+/// Figures of one process that has used so much CPU time.
+#[cfg(test)]
+pub(crate) fn used(cpu_ns: u64) -> model::ProcessFigures {
+    model::ProcessFigures { count: 1, cpu_ns, ..model::ProcessFigures::default() }
+}

@@ -1,6 +1,6 @@
 //! Samples of `plimsoll observe` for Prometheus (OpenMetrics text).
 
-use model::{CpuTimes, GroupObservation, NS_PER_S, Observation};
+use model::{CpuTimes, Fold, GroupObservation, NS_PER_S, Observation, PROCESS_FIGURES};
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -31,11 +31,17 @@ fn counters(sheet: &mut Sheet, total: &Observation) {
         modes.into_iter().chain([("idle", idle_ns)]).map(|(mode, ns)| (vec![("mode", mode.to_owned())], seconds(ns)))
     });
     sheet.counter("machine_cpu_seconds", "CPU time of this machine", of_machine);
-    let of_groups = total.groups.iter().flat_map(|group| {
-        let process = |name: &str| vec![("target", group.target.clone()), ("process", name.to_owned())];
-        group.processes.iter().map(move |used| (process(&used.name), seconds(used.cpu_ns)))
-    });
-    sheet.counter("cpu_seconds", "CPU time of what was asked for, by name of the process", of_groups);
+    for figure in PROCESS_FIGURES.iter().filter(|figure| figure.fold == Fold::Used) {
+        let unit = if figure.name.ends_with("_ns") { NS_PER_S as f64 } else { 1.0 };
+        let of_groups = total.groups.iter().flat_map(|group| {
+            let process = |name: &str| vec![("target", group.target.clone()), ("process", name.to_owned())];
+            group
+                .processes
+                .iter()
+                .filter_map(move |used| Some((process(&used.name), (figure.value)(&used.figures)? as f64 / unit)))
+        });
+        sheet.counter(figure.metric, figure.words, of_groups);
+    }
     let lost = total.groups.iter().map(|group| (target(group), group.ended_unaccounted as f64));
     sheet.counter("ended_unaccounted", "Processes that ended and whose last CPU time nobody can tell", lost);
     let kernel = figures(&total.kernel.counters);
@@ -48,6 +54,11 @@ fn levels(sheet: &mut Sheet, seen: &Observation) {
     let cpus = seen.machine.iter().map(|machine| (Vec::new(), machine.cpus.len() as f64));
     sheet.gauge("machine_cpus", "CPUs of this machine", cpus);
     sheet.gauge("kernel_level", "Levels in the kernel of this machine", figures(&seen.kernel.gauges));
+    for figure in PROCESS_FIGURES.iter().filter(|figure| figure.fold != Fold::Used) {
+        let known =
+            seen.groups.iter().filter_map(|group| Some((target(group), (figure.value)(&group.figures)? as f64)));
+        sheet.gauge(figure.metric, figure.words, known);
+    }
     for (name, help, value) in LEVELS {
         let known = seen.groups.iter().filter_map(|group| Some((target(group), value(group)?)));
         sheet.gauge(name, help, known);
@@ -65,20 +76,10 @@ fn levels(sheet: &mut Sheet, seen: &Observation) {
     sheet.gauge("sockets", "TCP sockets of what was asked for by where it listens, by state", sockets);
 }
 
-/// A level of what was asked for: name, meaning and value.
+/// A level of what was asked for that is no figure of its processes: name, meaning and value.
 type Level = (&'static str, &'static str, fn(&GroupObservation) -> Option<f64>);
 
-const LEVELS: [Level; 9] = [
-    ("processes", "Processes", |group| Some(group.count as f64)),
-    ("threads", "Threads", |group| Some(group.threads as f64)),
-    ("resident_memory_bytes", "Resident memory; what processes share counts for each", |group| {
-        Some(group.rss_bytes as f64)
-    }),
-    ("proportional_memory_bytes", "Resident memory in which shared pages count in parts", |group| {
-        group.pss_bytes.map(|bytes| bytes as f64)
-    }),
-    ("open_fds", "Descriptors of the process nearest to its limit", |group| group.fds.map(|fds| fds as f64)),
-    ("max_fds", "The limit of that process", |group| group.fds_limit.map(|fds| fds as f64)),
+const LEVELS: [Level; 3] = [
     ("run_queue_wait", "Threads that could have run, but no CPU was free", |group| group.run_queue_wait),
     ("accept_queue", "Connections that wait to be accepted", |group| {
         group.sockets.as_ref()?.accept_queue.map(|n| n as f64)
@@ -131,15 +132,16 @@ impl Sheet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{ProcessUse, Sockets};
+    use model::{ProcessFigures, ProcessUse, Sockets};
 
     #[test]
     fn counters_and_levels_have_their_labels_and_what_is_missing_has_none() {
-        let used = ProcessUse { name: "say \"hi\"".into(), cpu_ns: NS_PER_S / 2, ..ProcessUse::default() };
+        let figures = ProcessFigures { cpu_ns: NS_PER_S / 2, rss_bytes: 4096, ..ProcessFigures::default() };
+        let used = ProcessUse { name: "say \"hi\"".into(), figures };
         let sockets = Sockets { server: Some([("established".to_owned(), 3)].into()), ..Sockets::default() };
         let group = GroupObservation {
             target: ":80".into(),
-            rss_bytes: 4096,
+            figures,
             processes: vec![used],
             sockets: Some(sockets),
             ..GroupObservation::default()

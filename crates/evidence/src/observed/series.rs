@@ -2,7 +2,7 @@
 
 use super::{ratio, share};
 use model::{
-    ENDED_CHILDREN, NS_PER_S, ObservedSecond, ProcessUse, Sample, SeriesFigure, SeriesObserved, ServerObserved,
+    ENDED_CHILDREN, NS_PER_S, ObservedSecond, ProcessFigures, Sample, SeriesFigure, SeriesObserved, ServerObserved,
     ServerThreadObserved, ServerUse, Sockets,
 };
 use std::collections::BTreeMap;
@@ -40,7 +40,7 @@ impl SeriesSum {
         let companions = sample.companions.iter().map(|(label, companion)| (label.as_str(), companion));
         for (label, group) in servers.chain(companions) {
             for process in &group.processes {
-                self.add_process(&process_name(label, &process.name), process, at, second.length_ns);
+                self.add_process(&process_name(label, &process.name), &process.figures, at, second.length_ns);
             }
             self.add_threads(group, sample.to_ns, seconds);
         }
@@ -57,8 +57,8 @@ impl SeriesSum {
             self.put(SeriesFigure::CpuCores, SeriesObserved::INTERRUPTS, at, cores);
         }
         if let Some(others) = &sample.others {
-            let cpu_ns = others.processes.iter().chain(&others.undecided).map(|process| process.cpu_ns).sum();
-            let cores = ratio(cpu_ns, sample.to_ns.saturating_sub(others.from_ns));
+            let used = ProcessFigures::of(others.processes.iter().chain(&others.undecided));
+            let cores = ratio(used.cpu_ns, sample.to_ns.saturating_sub(others.from_ns));
             for at in since(seconds, others.from_ns)..seconds.len() {
                 self.put(SeriesFigure::CpuCores, SeriesObserved::OTHERS, at, cores);
             }
@@ -69,7 +69,7 @@ impl SeriesSum {
         self.add_network(sample, at, second.length_ns);
     }
 
-    fn add_process(&mut self, name: &str, process: &ProcessUse, at: usize, length_ns: u64) {
+    fn add_process(&mut self, name: &str, process: &ProcessFigures, at: usize, length_ns: u64) {
         self.put(SeriesFigure::CpuCores, name, at, ratio(process.cpu_ns, length_ns));
         // Children that have ended had no memory any more at the sample.
         if process.count > 0 {
@@ -183,16 +183,13 @@ fn process_name(label: &str, name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{GeneratorUse, KernelFigures, OthersUse, Phase, ServerThread, ThreadsUse};
+    use model::{GeneratorUse, KernelFigures, OthersUse, Phase, ProcessUse, ServerThread, ThreadsUse};
 
     /// The second `at`, in which nginx and its ended children used `cpu_ms` and thread 7 as much since `from_s`.
     fn sample(at: u64, cpu_ms: u64, threads_from_s: Option<u64>) -> Sample {
         let process = |name: &str, count| ProcessUse {
             name: name.into(),
-            count,
-            cpu_ns: cpu_ms * 1_000_000,
-            rss_bytes: 10,
-            ..ProcessUse::default()
+            figures: ProcessFigures { count, cpu_ns: cpu_ms * 1_000_000, rss_bytes: 10, ..ProcessFigures::default() },
         };
         let thread = |tid, user_ns| ServerThread { tid, user_ns, ..ServerThread::default() };
         let threads = |from_s: u64| ThreadsUse {

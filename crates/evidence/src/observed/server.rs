@@ -1,7 +1,10 @@
 //! The server's processes and threads over a window.
 
 use super::ratio;
-use model::{NS_PER_S, ProcessObserved, ServerObserved, ServerThread, ServerThreadObserved, ServerUse, ThreadsUse};
+use model::{
+    NS_PER_S, ProcessFigures, ProcessObserved, ProcessUse, ServerObserved, ServerThread, ServerThreadObserved,
+    ServerUse, ThreadsUse,
+};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,12 +15,10 @@ const THREADS_TOLD_MAX: usize = 32;
 pub(super) struct ServerSum {
     wall_ns: u64,
     cores_max: f64,
-    rss_bytes_max: u64,
-    ended_unaccounted: u64,
-    /// By name.
-    ended: BTreeMap<String, u64>,
-    /// By name.
-    processes: BTreeMap<String, ProcessSum>,
+    /// All processes together.
+    figures: ProcessFigures,
+    /// By name of the process; without threads.
+    used: ServerUse,
     /// By process and thread.
     threads: BTreeMap<(i32, i32), ServerThread>,
     /// Length of the samples that looked at threads. One that lived for a part of them was idle in the others.
@@ -25,42 +26,13 @@ pub(super) struct ServerSum {
     cpus: BTreeSet<u32>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq)]
-struct ProcessSum {
-    count_max: u32,
-    cpu_ns: u64,
-    rss_bytes_max: u64,
-    vms_bytes_max: u64,
-    pss_bytes_max: Option<u64>,
-    /// Of the process that was nearest to its limit.
-    fds: Option<(u64, u64)>,
-}
-
-/// CPU time of all processes.
-pub(super) fn cpu_ns(used: &ServerUse) -> u64 {
-    used.processes.iter().map(|process| process.cpu_ns).sum()
-}
-
 impl ServerSum {
-    /// Adds a sample that ends at `to_ns`.
-    pub(super) fn add(&mut self, server: &ServerUse, to_ns: u64, length_ns: u64, cores: f64) {
-        let rss_bytes = server.processes.iter().map(|process| process.rss_bytes).sum();
+    /// Adds a sample that ends at `to_ns`, in which all processes together had these `figures`.
+    pub(super) fn add(&mut self, server: &ServerUse, figures: &ProcessFigures, to_ns: u64, length_ns: u64, cores: f64) {
         self.wall_ns += length_ns;
         self.cores_max = self.cores_max.max(cores);
-        self.rss_bytes_max = self.rss_bytes_max.max(rss_bytes);
-        self.ended_unaccounted += server.ended_unaccounted;
-        add_ended(&mut self.ended, &server.ended);
-        for process in &server.processes {
-            let sum = self.processes.entry(process.name.clone()).or_default();
-            sum.merge(&ProcessSum {
-                count_max: process.count,
-                cpu_ns: process.cpu_ns,
-                rss_bytes_max: process.rss_bytes,
-                vms_bytes_max: process.vms_bytes,
-                pss_bytes_max: process.pss_bytes,
-                fds: process.fds.zip(process.fds_limit),
-            });
-        }
+        self.figures.add_sample(figures);
+        self.used.add_sample(server);
         if let Some(used) = &server.threads {
             self.add_threads(used, to_ns.saturating_sub(used.from_ns));
         }
@@ -90,26 +62,11 @@ impl ServerSum {
     }
 
     pub(super) fn merge(&mut self, other: &Self) {
-        let Self {
-            wall_ns,
-            cores_max,
-            rss_bytes_max,
-            ended_unaccounted,
-            ended,
-            processes,
-            threads,
-            threads_wall_ns,
-            cpus,
-        } = other;
+        let Self { wall_ns, cores_max, figures, used, threads, threads_wall_ns, cpus } = other;
         self.wall_ns += wall_ns;
         self.cores_max = self.cores_max.max(*cores_max);
-        self.rss_bytes_max = self.rss_bytes_max.max(*rss_bytes_max);
-        self.ended_unaccounted += ended_unaccounted;
-        add_ended(&mut self.ended, ended);
-        for (name, process) in processes {
-            let sum = self.processes.entry(name.clone()).or_default();
-            sum.merge(process);
-        }
+        self.figures.add_sample(figures);
+        self.used.add_sample(used);
         self.cpus.extend(cpus);
         self.threads_wall_ns += threads_wall_ns;
         for thread in threads.values() {
@@ -122,34 +79,21 @@ impl ServerSum {
         // The kernel counts CPU time in ticks: none of them is no zero.
         let is_counted = |cores: f64| cores > 0.0 && responses_per_s > 0.0;
         let per_request = |cores: f64| is_counted(cores).then(|| cores * NS_PER_S as f64 / responses_per_s);
-        let mut processes: Vec<ProcessObserved> = self
-            .processes
-            .iter()
-            .map(|(name, sum)| {
-                let cpu_cores = ratio(sum.cpu_ns, self.wall_ns);
-                ProcessObserved {
-                    name: name.clone(),
-                    count: sum.count_max,
-                    cpu_cores,
-                    cpu_ns_per_request: per_request(cpu_cores),
-                    rss_bytes_max: sum.rss_bytes_max,
-                    vms_bytes_max: sum.vms_bytes_max,
-                    pss_bytes_max: sum.pss_bytes_max,
-                    fds_max: sum.fds.map(|(n, _)| n),
-                    fds_limit: sum.fds.map(|(_, limit)| limit),
-                }
-            })
-            .collect();
+        let observed = |process: &ProcessUse| {
+            let cpu_cores = ratio(process.figures.cpu_ns, self.wall_ns);
+            ProcessObserved::new(process, cpu_cores, per_request(cpu_cores))
+        };
+        let mut processes: Vec<ProcessObserved> = self.used.processes.iter().map(observed).collect();
         processes.sort_by(|a, b| b.cpu_cores.total_cmp(&a.cpu_cores));
         let cpu_cores = processes.iter().map(|process| process.cpu_cores).sum();
         ServerObserved {
             cpu_cores,
             cpu_cores_max: self.cores_max,
             cpu_ns_per_request: per_request(cpu_cores),
-            rss_bytes_max: self.rss_bytes_max,
+            rss_bytes_max: self.figures.rss_bytes,
             processes,
-            ended_unaccounted: self.ended_unaccounted,
-            ended: self.ended.clone(),
+            ended_unaccounted: self.used.ended_unaccounted,
+            ended: self.used.ended.clone(),
             threads: self.busiest_threads(),
             threads_seen: self.threads.len() as u64,
             cpus: self.cpus.iter().copied().collect(),
@@ -177,31 +121,9 @@ impl ServerSum {
     }
 }
 
-fn add_ended(sum: &mut BTreeMap<String, u64>, more: &BTreeMap<String, u64>) {
-    for (name, n) in more {
-        *sum.entry(name.clone()).or_default() += n;
-    }
-}
-
-impl ProcessSum {
-    fn merge(&mut self, other: &Self) {
-        let Self { count_max, cpu_ns, rss_bytes_max, vms_bytes_max, pss_bytes_max, fds } = other;
-        self.count_max = self.count_max.max(*count_max);
-        self.cpu_ns += cpu_ns;
-        self.rss_bytes_max = self.rss_bytes_max.max(*rss_bytes_max);
-        self.vms_bytes_max = self.vms_bytes_max.max(*vms_bytes_max);
-        self.pss_bytes_max = self.pss_bytes_max.max(*pss_bytes_max);
-        let fullness = |fds: Option<(u64, u64)>| fds.map(|(n, limit)| ratio(n, limit));
-        if fullness(*fds) > fullness(self.fds) {
-            self.fds = *fds;
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::ProcessUse;
 
     fn sample(from_ns: u64, switches: u64, fds: u64) -> ServerUse {
         let thread = |tid, user_ns| ServerThread {
@@ -213,8 +135,9 @@ mod tests {
             name: format!("t{tid}"),
             ..ServerThread::default()
         };
-        let process =
-            ProcessUse { fds: Some(fds), fds_limit: Some(100), pss_bytes: Some(fds), ..ProcessUse::default() };
+        let (fds, fds_limit, pss_bytes) = (Some(fds), Some(100), Some(fds));
+        let figures = ProcessFigures { count: 1, fds, fds_limit, pss_bytes, ..ProcessFigures::default() };
+        let process = ProcessUse { name: "t".into(), figures };
         let threads = ThreadsUse { from_ns, threads: vec![thread(7, 10), thread(8, 500)], cpus: vec![1, 3] };
         ServerUse {
             processes: vec![process],
@@ -226,10 +149,13 @@ mod tests {
 
     #[test]
     fn threads_are_told_by_their_time_and_over_the_looks_that_had_them() {
+        let add = |sum: &mut ServerSum, used: &ServerUse, to_ns, length_ns| {
+            sum.add(used, &ProcessFigures::of(&used.processes), to_ns, length_ns, 0.1);
+        };
         let mut sum = ServerSum::default();
-        sum.add(&sample(1_000, 3, 20), 2_000, 100, 0.1);
-        sum.add(&ServerUse::default(), 3_000, 1_000, 0.1);
-        sum.add(&sample(2_000, 4, 10), 4_000, 1_000, 0.1);
+        add(&mut sum, &sample(1_000, 3, 20), 2_000, 100);
+        add(&mut sum, &ServerUse::default(), 3_000, 1_000);
+        add(&mut sum, &sample(2_000, 4, 10), 4_000, 1_000);
         let seen = sum.observed(0.0);
         let told: Vec<_> = seen.threads.iter().map(|thread| (thread.name.as_str(), thread.user_mean)).collect();
         assert_eq!(told, [("t8", 1000.0 / 3000.0), ("t7", 20.0 / 3000.0)]);

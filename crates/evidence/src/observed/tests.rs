@@ -1,12 +1,11 @@
 //! Tests of the sums over samples.
 
 use super::*;
-use model::{
-    GeneratorUse, KernelFigures, Phase, PoolUse, ProcessUse, ServerThread, ServerUse, StatesUse, ThreadRun, ThreadsUse,
-};
+use model::{GeneratorUse, KernelFigures, Phase, PoolUse, ServerThread, ServerUse, StatesUse, ThreadRun, ThreadsUse};
 
-fn process(name: &str, count: u32, cpu_ms: u64, rss_bytes: u64) -> ProcessUse {
-    ProcessUse { name: name.into(), count, cpu_ns: cpu_ms * 1_000_000, rss_bytes, ..ProcessUse::default() }
+fn process(name: &str, count: u64, cpu_ms: u64, rss_bytes: u64) -> ProcessUse {
+    let figures = ProcessFigures { count, cpu_ns: cpu_ms * 1_000_000, rss_bytes, ..ProcessFigures::default() };
+    ProcessUse { name: name.into(), figures }
 }
 
 /// A sample of `length_ms` in which one of two CPUs was `busy_ms` busy.

@@ -3,8 +3,8 @@
 use super::*;
 use crate::testing::{clean_run, probe};
 use model::{
-    Arrivals, Burst, Coded, CpuTimes, HttpTraits, KernelFigures, Load, MachineCpu, NS_PER_S, OthersUse, ProcessUse,
-    Refusal, Sockets, TargetCheck,
+    Arrivals, Burst, Coded, CpuTimes, HttpTraits, KernelFigures, Load, MachineCpu, NS_PER_S, OthersUse, ProcessFigures,
+    ProcessUse, Refusal, Sockets, TargetCheck,
 };
 
 /// A machine with nothing to mind: two cores of its own, looked at for a second.
@@ -268,7 +268,8 @@ fn steal_and_other_programs_are_judged_by_their_rules() {
     fixture.is_target_here = false;
     fixture.plan.target.address = "192.0.2.1:80".parse().expect("an address");
     assert_eq!(fixture.row("steal"), "CL-08 Invalid");
-    let process = ProcessUse { name: "stress-ng".to_owned(), cpu_ns: NS_PER_S, ..ProcessUse::default() };
+    let figures = ProcessFigures { cpu_ns: NS_PER_S, ..ProcessFigures::default() };
+    let process = ProcessUse { name: "stress-ng".to_owned(), figures };
     fixture.samples[0].others = Some(OthersUse { from_ns: 0, processes: vec![process], ..OthersUse::default() });
     assert_eq!(fixture.row("other programs"), "CL-09 Warning");
     // A look of no length sees neither.

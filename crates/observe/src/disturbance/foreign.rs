@@ -42,7 +42,7 @@ impl Foreign {
         }
         let used = |seen: &Seen| match before.get(&seen.pid) {
             Some((began, ns)) if *began == seen.began => total_ns(seen).saturating_sub(*ns),
-            _ => seen.own_ns,
+            _ => seen.figures.cpu_ns,
         };
         let used_ns = all.values().map(|seen| (seen.pid, used(seen))).filter(|(_, ns)| *ns >= SUSPECT_NS).collect();
         Used { all, used_ns }
@@ -82,7 +82,7 @@ impl Used {
 
 /// With the time of children that have ended, which nobody else tells any more.
 const fn total_ns(seen: &Seen) -> u64 {
-    seen.own_ns + seen.waited_ns
+    seen.figures.cpu_ns + seen.waited_ns
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Processes of which this test reads the truth in `/proc` itself. One test at a time: some account for all of the machine.
 
 use lab::decide::decide_watched;
-use model::{CpuTimes, Phase, Sample, ServerUse};
+use model::{CpuTimes, PROCESS_FIGURES, Phase, ProcessFigures, Sample, ServerUse};
 use observe::{Observer, ProcessSelector};
 use procfs::{CurrentSI, KernelStats};
 use std::io::{BufRead, BufReader, Write};
@@ -64,7 +64,7 @@ fn until_burnt(pid: i32, more_ns: u64) {
 }
 
 fn used_ns(used: &ServerUse) -> u64 {
-    used.processes.iter().map(|process| process.cpu_ns).sum()
+    ProcessFigures::of(&used.processes).cpu_ns
 }
 
 #[track_caller]
@@ -87,9 +87,14 @@ fn a_companion_has_the_cpu_time_that_the_kernel_says_it_has() {
         let used = companion(&sample, &label);
         assert!(used_ns(used).abs_diff(truth_ns) <= ROUNDING_NS, "{} of {truth_ns}", used_ns(used));
         let process = &used.processes[0];
-        assert_eq!((process.name.as_str(), process.count), ("sh", 1));
-        assert!(process.pss_bytes.is_some_and(|pss| pss > 0 && pss <= process.rss_bytes), "{process:?}");
-        assert!(process.vms_bytes > process.rss_bytes && process.fds >= Some(3), "{process:?}");
+        let figures = process.figures;
+        assert_eq!((process.name.as_str(), figures.count), ("sh", 1));
+        assert!(figures.pss_bytes.is_some_and(|pss| pss > 0 && pss <= figures.rss_bytes), "{process:?}");
+        assert!(figures.vms_bytes > figures.rss_bytes && figures.fds >= Some(3), "{process:?}");
+        // One that is in the list and that nobody reads would never be known.
+        for figure in PROCESS_FIGURES {
+            assert!((figure.value)(&figures).is_some(), "{} of an own process is not known", figure.name);
+        }
 
         // It has one thread, which has all of it, and others wanted its CPU or did not.
         let threads = used.threads.as_ref().expect("the first look was at the start");
@@ -185,9 +190,10 @@ fn strangers_are_told_beside_and_all_together_are_the_busy_time_of_the_machine()
 
         let others = samples.last().and_then(|sample| sample.others.as_ref()).expect("the last one has them");
         assert_eq!(others.from_ns, 0);
-        let shells_ns = others.processes.iter().find(|process| process.name == "sh").map(|process| process.cpu_ns);
+        let shells_ns =
+            others.processes.iter().find(|process| process.name == "sh").map(|process| process.figures.cpu_ns);
         assert!(shells_ns >= Some(500_000_000 - ROUNDING_NS), "{others:?}");
-        let others_ns: u64 = others.processes.iter().map(|process| process.cpu_ns).sum();
+        let others_ns = ProcessFigures::of(&others.processes).cpu_ns;
         let own_ns: u64 = samples.iter().filter_map(|sample| sample.generator.as_ref()).map(|own| own.cpu_ns).sum();
         let machine = || samples.iter().filter_map(|sample| sample.machine.as_ref()).map(|cpu| &cpu.total);
         let machine_ns: u64 = machine().map(CpuTimes::busy_ns).sum();

@@ -13,7 +13,7 @@ use crate::settings;
 use crate::settings::selectors;
 use clock::{Clock, thread_cpu_ns, wall_clock};
 use metrics::Metrics;
-use model::{FORMAT_OBSERVE, GroupObservation, NS_PER_S, Observation, Phase, Sample, ServerUse, human};
+use model::{FORMAT_OBSERVE, GroupObservation, NS_PER_S, Observation, Phase, ProcessFigures, Sample, ServerUse, human};
 use observe::{Observer, ProcessSelector};
 use report::terminal::Style;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -117,29 +117,17 @@ fn look(observer: &mut Observer, clock: &Clock, wanted: &[ProcessSelector]) -> O
 
 /// What was asked for as `target`; none when it is not there now.
 fn group(target: &str, sample: &mut Sample) -> Option<GroupObservation> {
-    let ServerUse { processes, ended_unaccounted, threads, .. } = sample.companions.remove(target)?;
+    let ServerUse { processes, ended_unaccounted, ended: _, threads } = sample.companions.remove(target)?;
     let length_ns = |from_ns: u64| (sample.to_ns - from_ns).max(1) as f64;
-    let cpu_ns = processes.iter().map(|process| process.cpu_ns).sum();
     let waited = threads.filter(|used| !used.threads.is_empty()).map(|used| {
         let ns: Option<u64> = used.threads.iter().map(|thread| thread.wait_ns).sum();
         ns.map(|ns| ns as f64 / length_ns(used.from_ns))
     });
-    // Of several names the process that is nearest to its limit.
-    let share = |fds: Option<u64>, limit: Option<u64>| fds.zip(limit).map(|(n, of)| n as f64 / of.max(1) as f64);
-    let nearest = processes.iter().max_by(|a, b| {
-        share(a.fds, a.fds_limit).partial_cmp(&share(b.fds, b.fds_limit)).unwrap_or(std::cmp::Ordering::Equal)
-    });
-    let living = || processes.iter().filter(|process| process.count > 0);
+    let figures = ProcessFigures::of(&processes);
     Some(GroupObservation {
         target: target.to_owned(),
-        cpu_ns,
-        cpu_cores: cpu_ns as f64 / length_ns(sample.from_ns),
-        count: living().map(|process| u64::from(process.count)).sum(),
-        threads: living().map(|process| process.threads).sum(),
-        rss_bytes: living().map(|process| process.rss_bytes).sum(),
-        pss_bytes: living().map(|process| process.pss_bytes).sum(),
-        fds: nearest.and_then(|process| process.fds),
-        fds_limit: nearest.and_then(|process| process.fds_limit),
+        figures,
+        cpu_cores: figures.cpu_ns as f64 / length_ns(sample.from_ns),
         run_queue_wait: waited.flatten(),
         ended_unaccounted,
         sockets: sample.companion_sockets.remove(target),

@@ -114,20 +114,20 @@ fn row(group: &GroupObservation) -> Vec<String> {
     vec![
         shortened(&group.target, TARGET_MAX),
         cores_number(group.cpu_cores),
-        bytes(group.rss_bytes),
-        count(group.threads),
+        bytes(group.figures.rss_bytes),
+        count(group.figures.threads),
         group.run_queue_wait.map_or_else(|| "-".into(), cores_number),
         of(sockets.and_then(|sockets| sockets.accept_queue), sockets.and_then(|sockets| sockets.accept_backlog)),
         processes(group),
-        of(group.fds, group.fds_limit),
+        of(group.figures.fds, group.figures.fds_limit),
         sockets.map_or_else(|| "-".into(), states),
     ]
 }
 
 /// `nginx x 3, php-fpm`.
 fn processes(group: &GroupObservation) -> String {
-    let name = |name: &str, n: u32| if n > 1 { format!("{name} x {n}") } else { name.to_owned() };
-    let all: Vec<_> = group.processes.iter().map(|process| name(&process.name, process.count)).collect();
+    let name = |name: &str, n: u64| if n > 1 { format!("{name} x {n}") } else { name.to_owned() };
+    let all: Vec<_> = group.processes.iter().map(|process| name(&process.name, process.figures.count)).collect();
     listed(&all)
 }
 
@@ -161,9 +161,10 @@ fn besides(seen: &Observation) -> Vec<(&'static str, String)> {
 fn others_use(others: &OthersUse, seen: &Observation) -> String {
     let length_ns = (seen.to_ns - others.from_ns).max(1) as f64;
     let mut all: Vec<_> = others.processes.iter().collect();
-    all.sort_by_key(|process| std::cmp::Reverse(process.cpu_ns));
+    all.sort_by_key(|process| std::cmp::Reverse(process.figures.cpu_ns));
     let words = |ns: u64| format!("{} CPUs", cores_number(ns as f64 / length_ns));
-    let named: Vec<String> = all.iter().map(|process| format!("{} {}", process.name, words(process.cpu_ns))).collect();
+    let named: Vec<String> =
+        all.iter().map(|process| format!("{} {}", process.name, words(process.figures.cpu_ns))).collect();
     listed(&named)
 }
 
@@ -219,11 +220,13 @@ fn length_ns(seen: &Observation) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{MachineCpu, ProcessUse};
+    use model::{MachineCpu, ProcessFigures, ProcessUse};
 
     fn seen() -> Observation {
-        let process =
-            |name: &str, count, cpu_ns| ProcessUse { name: name.into(), count, cpu_ns, ..ProcessUse::default() };
+        let process = |name: &str, count, cpu_ns| ProcessUse {
+            name: name.into(),
+            figures: ProcessFigures { count, cpu_ns, ..ProcessFigures::default() },
+        };
         let sockets = Sockets {
             server: Some([("established".to_owned(), 64), ("time_wait".to_owned(), 2)].into()),
             accept_queue: Some(3),
@@ -233,11 +236,14 @@ mod tests {
         let group = GroupObservation {
             target: ":8080".into(),
             cpu_cores: 0.62,
-            count: 3,
-            threads: 5,
-            rss_bytes: 23_100_000,
-            fds: Some(12),
-            fds_limit: Some(1024),
+            figures: ProcessFigures {
+                count: 3,
+                threads: 5,
+                rss_bytes: 23_100_000,
+                fds: Some(12),
+                fds_limit: Some(1024),
+                ..ProcessFigures::default()
+            },
             run_queue_wait: Some(0.03),
             processes: vec![process("nginx", 3, 1), process("sh", 1, 1)],
             sockets: Some(sockets),

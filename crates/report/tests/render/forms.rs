@@ -10,8 +10,8 @@ use crate::renders::render;
 use model::{
     AuditsRecord, CapacityRecord, Change, CheckRecord, CheckRow, CheckState, Coded, CompareRecord, CpuTimes,
     ExperimentRecord, Figure, GroupObservation, HistoryRecord, HttpTraits, KernelFigures, LostAgent, MachineCpu,
-    MixRecord, NS_PER_S, Observation, OthersUse, PoolObserved, Probe, ProcessUse, ProfileRecord, RenderRecord,
-    RunRecord, Served, Sockets, StatusRecord, Step, SweepRecord, TargetCheck, TlsSession, WaitObserved,
+    MixRecord, NS_PER_S, Observation, OthersUse, PoolObserved, Probe, ProcessFigures, ProcessUse, ProfileRecord,
+    RenderRecord, RunRecord, Served, Sockets, StatusRecord, Step, SweepRecord, TargetCheck, TlsSession, WaitObserved,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -351,7 +351,8 @@ fn full_check(run: &RunRecord) -> CheckRecord {
 }
 
 fn full_observation() -> Observation {
-    let used = || ProcessUse { name: text(), count: 2, cpu_ns: 1, ..ProcessUse::default() };
+    let figures = ProcessFigures { count: 2, cpu_ns: 1, ..ProcessFigures::default() };
+    let used = || ProcessUse { name: text(), figures };
     let sockets = Sockets { server: Some([(text(), 1)].into()), ..Sockets::default() };
     let group = GroupObservation {
         target: text(),

@@ -36,7 +36,11 @@ fn number_name_port_address_and_url_are_the_same_nginx() {
     assert_eq!(last.iter().map(|group| group.target.as_str()).collect::<Vec<_>>(), targets);
     for target in targets {
         let group = group(last, target);
-        assert_eq!((group.count, group.processes[0].name.as_str(), group.threads), (3, "nginx", 3), "{group:?}");
+        assert_eq!(
+            (group.figures.count, group.processes[0].name.as_str(), group.figures.threads),
+            (3, "nginx", 3),
+            "{group:?}"
+        );
         assert_eq!(cpu_s(&looks, target), cpu_s(&looks, &number), "{target}");
     }
     assert!(cpu_s(&looks, &number) > 0.02, "it was loaded: {}", cpu_s(&looks, &number));
@@ -69,10 +73,11 @@ fn unix_sockets_of_php_redis_and_mariadb_are_their_servers() {
     let last = &looks.last().expect("a look").groups;
     for ((_, name, count), target) in all.iter().zip(&targets) {
         let group = group(last, target);
-        assert_eq!((group.processes[0].name.as_str(), group.count), (*name, *count), "{group:?}");
+        assert_eq!((group.processes[0].name.as_str(), group.figures.count), (*name, *count), "{group:?}");
         let sockets = group.sockets.as_ref().expect("it is known by where it listens");
         assert!(sockets.accept_queue == Some(0) && sockets.accept_backlog > Some(0), "{sockets:?}");
-        assert!(group.rss_bytes > 1_000_000 && group.pss_bytes.is_some() && group.fds > Some(3), "{group:?}");
+        let figures = group.figures;
+        assert!(figures.rss_bytes > 1_000_000 && figures.pss_bytes.is_some() && figures.fds > Some(3), "{group:?}");
     }
 }
 
@@ -145,7 +150,7 @@ fn a_control_group_is_all_that_is_in_it() {
     watching.wait_for_more_looks(2);
     let (looks, _) = watching.stop();
     assert!(cpu_s(&looks, &group.name()) > 0.1, "{}", cpu_s(&looks, &group.name()));
-    let counts: Vec<u64> = looks.iter().map(|look| look.groups[0].count).collect();
+    let counts: Vec<u64> = looks.iter().map(|look| look.groups[0].figures.count).collect();
     assert_eq!((counts[0], counts[counts.len() - 1]), (1, 2), "{counts:?}");
     drop((burner, other));
 }

@@ -70,7 +70,7 @@ fn looks(ended: &Ended) -> Vec<Observation> {
 /// CPU time of one target over all looks; s.
 fn cpu_s(looks: &[Observation], target: &str) -> f64 {
     let groups = looks.iter().flat_map(|look| &look.groups).filter(|group| group.target == target);
-    groups.map(|group| group.cpu_ns).sum::<u64>() as f64 / 1e9
+    groups.map(|group| group.figures.cpu_ns).sum::<u64>() as f64 / 1e9
 }
 
 /// Fails unless two CPU times are within 5 % of each other; the kernel tells them in steps of 10 ms, of user and system

@@ -88,7 +88,7 @@ fn pidstat_ps_and_vmstat_say_the_same() {
         let observed_s = cpu_s(&looks, &target);
         assert!(observed_s > 0.4, "{observed_s}");
         same_cpu_time(observed_s, pidstat_s, "CPU time by pidstat");
-        let rss = looks.last().expect("a look").groups[0].rss_bytes as f64;
+        let rss = looks.last().expect("a look").groups[0].figures.rss_bytes as f64;
         close_to(rss, pidstat_rss, 0.05, "RSS by pidstat");
         close_to(rss, ps_rss, 0.05, "RSS by ps");
         let busy =

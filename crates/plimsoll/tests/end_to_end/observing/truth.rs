@@ -36,7 +36,7 @@ fn cpu_of_all_s(master: i32) -> f64 {
 
 /// Processes of the first target at each look.
 fn counts(looks: &[Observation]) -> Vec<u64> {
-    looks.iter().filter_map(|look| look.groups.first()).map(|group| group.count).collect()
+    looks.iter().filter_map(|look| look.groups.first()).map(|group| group.figures.count).collect()
 }
 
 fn unaccounted(looks: &[Observation]) -> u64 {

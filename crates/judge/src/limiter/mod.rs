@@ -132,7 +132,7 @@ fn chosen(input: &LimiterInput<'_>, found: Vec<Signal>) -> Option<Limiter> {
     let lenient = input.with_nearly_full();
     let nearly_full = || if input.shape.flat == Some(true) { detect(&lenient).0 } else { Vec::new() };
     let first = found.first();
-    if first.is_none_or(|first| is_inferred_from_curve(first)) {
+    if first.is_none_or(is_inferred_from_curve) {
         let most_per_s = first.and_then(|first| first.ceiling_per_s).map_or(f64::INFINITY, |fit| fit * (1.0 + FIT_MIN));
         let nearly_full = nearly_full();
         let explains = |signal: &&Signal| {

@@ -1,14 +1,8 @@
 //! Protocol seam: the receive side of a client connection, whatever protocol it speaks.
 
 use crate::http1::{ClientError, Expect, MAX_OUTSTANDING, Progress, Response, ResponseSink};
+use crate::stream::{Event, Received, StreamId};
 use crate::{fastcgi, http1};
-
-/// Number of a stream of a connection, from 0: a request takes one, which is free again when its response is complete. A
-/// protocol whose responses come in the order of the requests has stream 0 only, with several requests on it.
-pub type StreamId = u16;
-
-/// Most streams of a connection.
-pub const STREAMS_MAX: u32 = u64::BITS;
 
 /// A protocol machine; dispatch is by a branch, so that the machine of HTTP/1 is inlined.
 #[derive(Debug)]
@@ -17,29 +11,6 @@ pub enum ClientProtocol {
     Http1(http1::Client),
     /// FastCGI.
     FastCgi(fastcgi::Client),
-}
-
-/// What one call of [`ClientProtocol::receive`] brought.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Received {
-    /// Bytes of the input that were used.
-    pub consumed: usize,
-    /// What ended; none when more is needed, or what follows belongs to another stream.
-    pub event: Option<Event>,
-}
-
-/// How a request has ended: that of the stream [`ClientProtocol::receiving`], else the oldest one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Event {
-    /// With a complete response.
-    Response(Response),
-    /// Without one, while the connection and other requests on it go on.
-    Failed {
-        /// Why.
-        error: ClientError,
-        /// True if another request may follow on this connection.
-        keepalive: bool,
-    },
 }
 
 impl ClientProtocol {

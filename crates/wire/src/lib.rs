@@ -8,8 +8,10 @@
 mod client;
 pub mod fastcgi;
 pub mod http1;
+mod stream;
 pub mod testing;
 #[cfg(feature = "tls")]
 pub mod tls;
 
-pub use client::{ClientProtocol, Event, Received, STREAMS_MAX, StreamId};
+pub use client::ClientProtocol;
+pub use stream::{Event, Received, STREAMS_MAX, StreamId};

@@ -2,9 +2,8 @@
 
 use super::exchange::Exchange;
 use super::{HEADER_BYTES, VERSION, record, record_header, request_id};
-use crate::client::{Event, Received};
 use crate::http1::{ClientError, Limits, Part, Progress, ResponseSink};
-use crate::{STREAMS_MAX, StreamId};
+use crate::stream::{Event, Received, STREAMS_MAX, StreamId};
 
 /// The receive side of one client connection, which has one request out at a time on each of its streams.
 ///

@@ -7,23 +7,9 @@ use super::Violation;
 use super::cycles::{Files, Module, circles, crates, imported, modules_of, product};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Crates whose folders still use each other in circles. A crate without any is taken off this list.
-const NOT_YET: [&str; 1] = ["wire"];
-
-/// Fails on each circle of folders of the sources `(path, text)`, which are those of the whole workspace, and on each crate of
-/// [`NOT_YET`] that has none.
+/// Fails on each circle of folders of the sources `(path, text)`, which are those of the whole workspace.
 pub(super) fn folders(sources: &[(String, String)]) -> Vec<Violation> {
-    folders_but_for(&NOT_YET, sources)
-}
-
-fn folders_but_for(not_yet: &[&str], sources: &[(String, String)]) -> Vec<Violation> {
-    let crates = crates(sources);
-    let found = crates.iter().filter(|(name, _)| !not_yet.contains(name));
-    let found = found.flat_map(|(name, files)| of_crate(name, files));
-    let is_free = |name: &&&str| crates.get(**name).is_none_or(|files| of_crate(name, files).is_empty());
-    let message = "no folders in a circle any more: take it off the list in xtask/src/tidy/folders.rs";
-    let free = not_yet.iter().filter(is_free).map(|name| Violation::new(&root(name), 0, message));
-    found.chain(free).collect()
+    crates(sources).iter().flat_map(|(name, files)| of_crate(name, files)).collect()
 }
 
 fn root(name: &str) -> String {
@@ -70,12 +56,12 @@ fn written_out(product: &str) -> impl Iterator<Item = Module> {
 
 #[cfg(test)]
 mod tests {
-    use super::folders_but_for;
+    use super::folders;
 
-    fn found(not_yet: &[&str], sources: &[(&str, &str)]) -> Vec<String> {
+    fn found(sources: &[(&str, &str)]) -> Vec<String> {
         let sources: Vec<_> =
             sources.iter().map(|(path, text)| (format!("crates/a/src/{path}"), (*text).to_owned())).collect();
-        folders_but_for(not_yet, &sources).iter().map(ToString::to_string).collect()
+        folders(&sources).iter().map(ToString::to_string).collect()
     }
 
     /// No two of these files use each other.
@@ -91,8 +77,8 @@ mod tests {
     fn folders_that_use_each_other_through_files_of_their_own_are_found() {
         let said = "crates/a/src:0: folders in a circle: page uses words (crates/a/src/page/run.rs), \
                     words uses page (crates/a/src/words/run.rs)";
-        assert_eq!(found(&[], &CIRCLE), [said]);
-        assert!(found(&[], &CIRCLE[..4]).is_empty());
+        assert_eq!(found(&CIRCLE), [said]);
+        assert!(found(&CIRCLE[..4]).is_empty());
     }
 
     #[test]
@@ -104,15 +90,8 @@ mod tests {
             )
         });
         let inner: Vec<(&str, &str)> = inner.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-        assert_eq!(found(&[], &inner).len(), 1);
-        assert!(found(&[], &inner)[0].contains("all::page uses all::words"));
-    }
-
-    #[test]
-    fn a_crate_stays_on_the_list_no_longer_than_it_has_a_circle() {
-        assert!(found(&["a"], &CIRCLE).is_empty());
-        assert!(found(&["a"], &CIRCLE[..4])[0].starts_with("crates/a/src:0: no folders in a circle any more"));
-        assert_eq!(found(&["gone"], &CIRCLE[..4]).len(), 1, "a crate that is not there has none");
+        assert_eq!(found(&inner).len(), 1);
+        assert!(found(&inner)[0].contains("all::page uses all::words"));
     }
 
     #[test]
@@ -123,6 +102,6 @@ mod tests {
             ("y/mod.rs", "#[cfg(test)]\nmod tests;\n\n#[cfg(test)]\nmod more {\n    use crate::x::X;\n}\n"),
             ("y/tests.rs", "use crate::x::X;\n"),
         ];
-        assert!(found(&[], &none).is_empty(), "{:?}", found(&[], &none));
+        assert!(found(&none).is_empty(), "{:?}", found(&none));
     }
 }

@@ -39,6 +39,8 @@ fn one_rule_is_explained_with_an_example_and_a_slip_is_told() {
     }
     let later = plimsoll(["rules", "CP-02"]).run();
     assert!(later.exits(0).stdout.contains("not checked  not yet: each result of compare has one"), "{later:#?}");
+    let shuffled = plimsoll(["rules", "CP-04"]).run();
+    assert!(shuffled.exits(0).stdout.contains("not yet: compare and experiment shuffle it"), "{shuffled:#?}");
     plimsoll(["rules", "ER-20"]).run().fails(2, &["\"ER-20\"", "did you mean ER-02"]);
     plimsoll(["rules", "speed"]).run().fails(2, &["\"speed\"", "plimsoll rules lists them"]);
     let one = plimsoll(["rules", "NE-01", "--json"]).run().exits(0).json();

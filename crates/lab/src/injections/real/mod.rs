@@ -34,6 +34,15 @@ const BESIDE_ANY_LOADS: &[&str] = &[
 /// Rules about time, whose faults leave the CPUs almost idle: others of that kind change nothing of it. Not those about single
 /// iterations or seconds, or that want undisturbed time: on a slow machine the others take a third of a CPU. The longest first.
 const BESIDE_IDLE_LOADS: &[&str] = &["SA-05", "SA-01", "SA-04", "CL-15", "NE-03", "SV-01"];
+/// Rules about windows of seconds, and about what else a machine does that others use as well: whatever is wrong with a load,
+/// they are right to fire. The fault of another program is its row's own.
+pub const ON_ANY_LOAD: &[&str] =
+    &["LD-04", "CL-08", "CL-09", "CL-16", "EN-01", "EN-02", "EN-03", "EN-04", "NE-06", "PH-06", "SV-08", "SV-09"];
+/// Rules about how times and rates vary, and about which load is the peak: with other loads on the same CPUs they are right to
+/// fire on those that bear that.
+const BESIDE_LOADS: &[&str] = &[
+    "CL-03", "LD-01", "LD-06", "PH-01", "PH-07", "SA-01", "SA-03", "SA-06", "ST-01", "ST-03", "ST-04", "ST-05", "ST-07",
+];
 /// Rules that make a note of a run or a sweep, and more of a search for a capacity, of which no fault is made here.
 const NOTED_OF_SWEEPS: &[&str] = &["SA-02"];
 /// So many that bear each other are made at a time.
@@ -45,6 +54,9 @@ pub struct Real {
     pub rules: &'static [&'static str],
     /// What is wrong, in a few words.
     pub fault: &'static str,
+    /// The rules that may fire beside them, as what they are about comes with the fault. No others may, but those about the
+    /// machine.
+    pub may: &'static [&'static str],
     /// Bash that makes it and measures, in the words of the prelude.
     pub faulty: &'static str,
     /// The same without the fault.
@@ -56,6 +68,13 @@ impl Real {
     pub fn bears(&self) -> Beside {
         let is_of = |&beside: &Beside| self.turn(beside).is_some();
         [Beside::AnyLoads, Beside::IdleLoads].into_iter().find(is_of).unwrap_or(Beside::Nothing)
+    }
+
+    /// The rules that fired and have nothing to do with it.
+    pub fn unexpected<'a>(&self, judged: &'a Judged) -> Vec<&'a str> {
+        let beside = if self.bears() == Beside::AnyLoads { BESIDE_LOADS } else { &[] };
+        let known = [self.rules, self.may, ON_ANY_LOAD, beside];
+        judged.fired().filter(|rule| !known.iter().any(|rules| rules.contains(rule))).collect()
     }
 
     /// When its turn is among those that bear that, if it is one of them.
@@ -239,4 +258,34 @@ fn judged(record: Value) -> Option<Said> {
     };
     let findings = record["verdict"]["findings"].as_array()?.iter().filter_map(finding).collect();
     Some(Said::Judged(Judged { findings, record }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged(rules: &[(&str, FindingState)]) -> Judged {
+        let findings = rules.iter().map(|(rule, state)| ((*rule).to_owned(), *state)).collect();
+        Judged { findings, record: Value::Null }
+    }
+
+    #[test]
+    fn rules_that_have_nothing_to_do_with_a_fault_are_told_unless_others_make_them_fire() {
+        use FindingState::{Invalid, Note, Warning};
+        let of = |rule: &str| all().find(|real| real.rules == [rule]).expect("it is made");
+        // Its own, what comes with it, the machine, a note, and what other loads beside it may do.
+        let known = [("NE-08", Invalid), ("ER-01", Invalid), ("EN-03", Warning), ("NE-05", Note), ("CL-03", Warning)];
+        assert!(of("NE-08").unexpected(&judged(&known)).is_empty());
+        assert_eq!(of("NE-08").unexpected(&judged(&[("ER-03", Warning)])), ["ER-03"]);
+        // It is measured alone.
+        assert_eq!(of("NE-05").unexpected(&judged(&[("CL-03", Warning), ("NE-05", Warning)])), ["CL-03"]);
+    }
+
+    #[test]
+    fn what_may_fire_beside_a_fault_is_named_once() {
+        for real in all() {
+            let twice = |rule: &&&str| real.rules.contains(*rule) || ON_ANY_LOAD.contains(*rule);
+            assert_eq!(real.may.iter().find(twice), None, "{}", real.fault);
+        }
+    }
 }

@@ -1,7 +1,6 @@
 //! Runs a program in a temporary directory with its output captured, and ends it when it takes too long.
 
 use super::{list, now, wait_for};
-use model::Event;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::ffi::OsString;
@@ -133,15 +132,6 @@ impl Started {
         });
         let said = || std::fs::read_to_string(self.directory().join("stderr")).unwrap_or_default();
         seen.unwrap_or_else(|| panic!("{:?} wrote {tag} not {n} times; it said: {}", self.command, said()));
-    }
-
-    /// The whole lines of the only run directory's events, as far as they are written.
-    #[track_caller]
-    pub(crate) fn events(&self) -> Vec<Event> {
-        let run = list(&self.directory().join("plimsoll-runs")).pop().expect("a run directory");
-        let text = std::fs::read_to_string(run.join("events.jsonl")).expect("its events");
-        let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
-        whole.map(|line| serde_json::from_str(line).expect("an event")).collect()
     }
 
     /// Waits for its end; kills it and fails when that takes too long.

@@ -2,7 +2,7 @@
 
 mod kept;
 
-use crate::support::{Findings, Target, count, decide, decide_watched, number, plimsoll, text};
+use crate::support::{Target, count, decide, decide_watched, number, plimsoll, text};
 use serde_json::Value;
 
 /// Workers of the pool, and how long each request keeps one: 1,000 requests/s.
@@ -45,29 +45,6 @@ fn the_capacity_of_a_pool_is_inside_the_bracket() {
             }
             let limiter = text(record, "limiter.name");
             assert_eq!(limiter, "worker-pool-limited", "{:#}", record["limiter"]);
-        },
-    );
-}
-
-#[test]
-fn a_range_that_holds_as_a_whole_is_a_bound_with_the_reason() {
-    let target = Target::start(&[]);
-    let url = target.url("/sleep?time=5ms");
-    let range = [&url[..], "--from", "100", "--to", "100", "--budget", "25s"];
-    // The one holds for a bound, the other is left open by it.
-    let thresholds = ["--fail-if", "capacity<50", "--fail-if", "capacity<200"];
-    decide(
-        || {
-            let (code, record) = search(&[&range[..], &thresholds].concat());
-            (record, code)
-        },
-        |(record, code)| {
-            let states: Vec<&str> =
-                record["thresholds"].as_array().expect("a list").iter().map(|one| text(one, "state")).collect();
-            assert_eq!((states, *code), (vec!["passed", "inconclusive"], 5), "{record:#}");
-            assert_eq!((text(record, "capacity.ended"), text(record, "verdict.state")), ("range_ended", "bound"));
-            assert_eq!((number(record, "capacity.low"), &record["capacity"]["high"]), (100.0, &Value::Null));
-            assert_eq!(Findings(record).of("SA-01").0, "bound");
         },
     );
 }

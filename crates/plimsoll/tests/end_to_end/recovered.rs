@@ -72,35 +72,6 @@ fn a_sweep_of_two_servers_is_made_again_of_its_events() {
 }
 
 #[test]
-fn capacities_in_blocks_are_found() {
-    let variants = ["--serve", "target pool=2 pool-time=2ms", "--serve", "target pool=2 pool-time=4ms"];
-    let few = [
-        "-d",
-        "1s",
-        "--warmup",
-        "0s",
-        "--blocks",
-        "1",
-        "--only=capacity",
-        "--capacity-budget",
-        "10s",
-        "--no-observe",
-        "-q",
-    ];
-    // Its capacities are 1,000/s and 500/s; the few trials only say on which side of the loads tried they lie.
-    let goal = ["--goal", "errors<1%", "--timeout", "1s", "--budget", "30s", "--fail-if", "capacity<-5%"];
-    let ended = plimsoll(["compare"].iter().chain(&variants).chain(&few).chain(&goal)).run();
-    assert!([Some(4), Some(5)].contains(&ended.status.code()), "{ended:#?}");
-    let record: Value = serde_json::from_str(&ended.recorded("run.json")).expect("JSON");
-    let searches: Vec<&Value> =
-        record["trials"].as_array().expect("a list").iter().filter(|one| one["load"] == "capacity").collect();
-    assert_eq!(searches.len(), 2, "one for each variant: {record:#}");
-    for search in searches {
-        assert!(count(search, "capacity.n") > 0 && number(search, "values.capacity_per_s") > 0.0, "{search:#}");
-    }
-}
-
-#[test]
 fn a_run_that_was_killed_is_recovered_as_far_as_it_was_measured() {
     let target = Target::start(&[]);
     let started =

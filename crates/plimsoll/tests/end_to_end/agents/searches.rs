@@ -1,4 +1,4 @@
-//! Sweeps and searches for a capacity with load of two agents, one load after the other.
+//! Sweeps with load of two agents, one load after the other. Searches for a capacity are in `comparisons` and `losses`.
 
 use super::Hosts;
 use crate::support::{Target, close_to, count, decide_watched, number};
@@ -46,35 +46,6 @@ fn a_sweep_finds_a_pool_with_the_same_agents_under_all_its_loads() {
         assert_eq!(target.seen().1, sent(&record["points"]) + PROBED, "the server has seen what the agents say");
         assert_eq!((record["interrupted"].as_bool(), record.get("agent_lost")), (Some(false), None));
         assert_eq!((hosts.starts("a"), hosts.starts("b")), (1, 1), "the agents stay from load to load");
-        hosts.are_gone();
-    });
-}
-
-#[test]
-fn a_search_finds_the_capacity_of_a_pool() {
-    // 5 workers of 5 ms.
-    const CAPACITY_PER_S: f64 = 1_000.0;
-    decide_watched(|| {
-        let (target, hosts) = (Target::start(&["--pool", "5", "--pool-time", "5ms"]), Hosts::new());
-        let goal = ["--goal", "p99<500ms,errors<1%", "--arrivals", "constant", "--timeout", "1s"];
-        let size = ["-d", "4s", "--budget", "30s", "--width", "5%"];
-        let ended = hosts.measure("capacity", &target.url("/pool"), &[&goal[..], &size].concat()).run();
-        let record = ended.json();
-        assert!(matches!(ended.status.code(), Some(0 | 4 | 5)), "{ended:#?}");
-        let (low, high) = (number(&record, "capacity.low"), number(&record, "capacity.high"));
-        assert!(low < 1.02 * CAPACITY_PER_S && high > 0.98 * CAPACITY_PER_S, "{low} {high}");
-        assert!(low < high && high / low < 2.5, "{low} {high}");
-        let trials = record["trials"].as_array().expect("trials");
-        assert!(trials.len() >= 3, "{}", trials.len());
-        for (trial, outcome) in trials.iter().zip(record["outcomes"].as_array().expect("outcomes")) {
-            let responses: u64 = agents(trial).iter().map(|agent| count(agent, "response_ns.n")).sum();
-            assert_eq!(responses, count(trial, "latency_ns.response.n"), "{outcome:#}");
-            if outcome["ran_away"] == false {
-                let planned = number(outcome, "load_per_s") * number(trial, "measured_ns") / 1e9;
-                close_to(count(trial, "requests.planned") as f64, planned, 0.02, "the rate of both agents");
-            }
-        }
-        assert_eq!((hosts.starts("a"), hosts.starts("b")), (1, 1), "the agents stay from trial to trial");
         hosts.are_gone();
     });
 }

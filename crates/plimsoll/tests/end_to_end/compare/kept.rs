@@ -1,25 +1,13 @@
 //! What a comparison refuses, and what is kept of one that is ended: nothing here is about how fast something is.
 
-use super::{FAST, ONE_BLOCK, SHORT, SLOW, compare, metric};
-use crate::support::{Ended, Target, mounting, number, plimsoll, text};
+use super::{FAST, ONE_BLOCK, SHORT, SLOW, compare};
+use crate::support::{Target, mounting, plimsoll, text};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::time::Duration;
 
 /// What is written within this time is soon enough.
 const SOON: Duration = Duration::from_secs(60);
-
-#[test]
-fn one_server_against_itself_is_started_four_times_a_block_and_asks_for_enough_of_them() {
-    let few = ["-d", "1s", "--warmup", "0s", "--blocks", "1", "--budget", "15s", "--json", "-q", "--only=saturated"];
-    let ended = compare(&[&["--aa", "--serve", FAST, "--name", "a"][..], &few].concat());
-    let record = ended.exits(5).json();
-    let names: Vec<&str> =
-        record["arms"].as_array().expect("a list").iter().filter_map(|arm| arm["name"].as_str()).collect();
-    assert_eq!(names, ["a", "a (2)", "a (3)", "a (4)"]);
-    assert_eq!(record["blocks"][0]["order"].as_array().map(Vec::len), Some(4), "{record:#}");
-    assert!(text(&record, "aa_floor_basis").contains("needs 6 blocks"), "{record:#}");
-}
 
 #[test]
 fn variants_that_do_not_answer_alike_are_refused_unless_that_is_wanted() {
@@ -93,15 +81,6 @@ fn a_disk_that_is_full_in_a_block_ends_it_and_whole_blocks_count() {
 }
 
 #[test]
-fn a_baseline_with_errors_makes_the_comparison_invalid() {
-    let variants = ["--serve", "target error-share=0.3", "--serve", "target"];
-    let short = [&["--budget", "12s"][..], &ONE_BLOCK].concat();
-    let record = compare(&[&variants[..], &short].concat()).exits(4).json();
-    assert_eq!(text(&record, "verdict.state"), "invalid");
-    assert!(record["metrics"].as_array().expect("a list").iter().all(|one| one["call"] == "cannot_tell"));
-}
-
-#[test]
 fn two_servers_at_once_are_refused_where_that_says_nothing() {
     let two = ["--serve", "target", "--serve", "target pool=2"];
     let fails = |args: &[&str], named: &[&str]| {
@@ -128,23 +107,4 @@ fn an_interrupt_keeps_the_whole_blocks() {
     assert_eq!((text(&record, "ended"), &record["interrupted"]), ("interrupted", &Value::Bool(true)));
     assert!(record["blocks"][0]["values"].as_object().is_some_and(|arms| arms.len() == 2), "{record:#}");
     assert_eq!(ended.recorded("run.json"), ended.stdout);
-}
-
-#[test]
-fn stored_runs_are_compared_as_far_as_they_may_be() {
-    let target = Target::start(&[]);
-    let url = target.url("/sleep?time=2ms");
-    let run = |connections: &str| plimsoll(["run", &url, "-c", connections, "-d", "5s", "--warmup", "0s", "-q"]).run();
-    let (one, other, more) = (run("4"), run("4"), run("8"));
-    let path = |ended: &Ended| ended.run_directory().to_str().expect("UTF-8").to_owned();
-    let ended = compare(&[&path(&one), &path(&other), "--json"]);
-    assert!([Some(0), Some(1), Some(5), Some(4)].contains(&ended.status.code()), "{ended:#?}");
-    let record = ended.json();
-    assert_eq!(text(&record, "ended"), "stored");
-    let goodput = metric(&record, "goodput_per_s", "stored");
-    assert!((number(goodput, "ratio.value") - 1.0).abs() < 0.5, "{goodput:#}");
-    assert_ne!(text(goodput, "call"), "same", "two runs are no equivalence");
-    let findings = record["verdict"]["findings"].as_array().expect("a list");
-    assert!(findings.iter().any(|one| one["rule"] == "CP-03"), "{findings:#?}");
-    compare(&[&path(&one), &path(&more)]).fails(2, &["CP-01", "another load", "4 connections", "8 connections"]);
 }

@@ -105,42 +105,30 @@ fn grant(need: Need, whole: &Evidence, to: &mut Evidence) {
             to.plan.cpus.clone_from(&whole.plan.cpus);
         }
         Need::SchedulerStatistics | Need::PageFaults => observed.generator.clone_from(&seen.generator),
-        Need::Kernel(kernel) => {
-            // Figures of one part are read together.
-            for (part, _) in kernel.figures {
-                copy_part(seen, part, observed);
-            }
-        }
-        Need::ControlGroup(_) => {
-            copy_part(seen, "cgroup/generator", observed);
-            copy_part(seen, "cgroup/server", observed);
-        }
-        Need::Interfaces => {
-            let parts: Vec<&String> = seen.counters.keys().filter(|part| part.starts_with("nic/")).collect();
-            parts.into_iter().for_each(|part| copy_part(seen, part, observed));
-        }
+        // Figures of one part are read together.
+        Need::Kernel(kernel) => kernel.figures.iter().for_each(|(part, _)| copy_parts(seen, part, observed)),
+        Need::ControlGroup(_) => copy_parts(seen, "cgroup/", observed),
+        Need::Interfaces => copy_parts(seen, "nic/", observed),
         Need::LocalPorts => {
             observed.sockets.clone_from(&seen.sockets);
-            copy_part(seen, "ports", observed);
+            copy_parts(seen, "ports", observed);
         }
         Need::StatusPage(..) | Need::RequestCount | Need::Database => to.status.clone_from(&whole.status),
         Need::LinkSpeeds => {
+            copy_parts(seen, "nic/", observed);
             to.fingerprint.clone_from(&whole.fingerprint);
-            let parts: Vec<&String> = seen.counters.keys().filter(|part| part.starts_with("nic/")).collect();
-            parts.into_iter().for_each(|part| copy_part(seen, part, observed));
         }
         Need::Bandwidth => to.bandwidth.clone_from(&whole.bandwidth),
         Need::OneOf(needs, _) | Need::WhereKnown(needs) => needs.iter().for_each(|need| grant(*need, whole, to)),
     }
 }
 
-fn copy_part(from: &Observed, part: &str, to: &mut Observed) {
-    if let Some(counters) = from.counters.get(part) {
-        to.counters.insert(part.to_owned(), counters.clone());
-    }
-    if let Some(gauges) = from.gauges.get(part) {
-        to.gauges.insert(part.to_owned(), gauges.clone());
-    }
+/// Copies the parts of the kernel whose names begin so.
+fn copy_parts(from: &Observed, begin: &str, to: &mut Observed) {
+    let counters = from.counters.iter().filter(|(part, _)| part.starts_with(begin));
+    to.counters.extend(counters.map(|(part, figures)| (part.clone(), figures.clone())));
+    let gauges = from.gauges.iter().filter(|(part, _)| part.starts_with(begin));
+    to.gauges.extend(gauges.map(|(part, figures)| (part.clone(), figures.clone())));
 }
 
 /// What is known of `whole` if that is what the needs are about.
@@ -281,7 +269,7 @@ fn of_a_load_that_another_program_makes_no_rule_passes_for_want_of_figures() {
     let seen = Evidence { load_unknown: Some(ANOTHER), ..only(&[], &clean_run()) };
     let with_machine = {
         let clean = clean_run();
-        Evidence { observed: clean.observed.clone(), fingerprint: clean.fingerprint.clone(), ..seen.clone() }
+        Evidence { observed: clean.observed, fingerprint: clean.fingerprint, ..seen.clone() }
     };
     let blind = judge_run(&seen);
     let of_load = |rule: &&Rule| rule.needs.iter().any(|need| [Need::Plan, Need::Requests].contains(need));

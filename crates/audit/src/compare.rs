@@ -1,6 +1,7 @@
 //! Comparison of several outputs, and whether one is allowed.
 
 use super::prose::judge_prose;
+use super::readers::{Keeps, TOOLS};
 use super::rules::{IDENTICAL, LIKE_WITH_LIKE, ONE_FACTOR, SAME_WORK, UNEQUAL_SUCCESS};
 use super::{Audited, Figure, Text};
 use judge::text::list;
@@ -111,18 +112,14 @@ fn like_with_like(audited: &[Audited]) -> Outcome {
     Outcome::fired(LIKE_WITH_LIKE.id, FindingState::Invalid, message, remedy, figures)
 }
 
+/// In words; none where that is not known.
 fn keeps_connections(one: &Audited) -> Option<String> {
-    let claims = &one.claims;
-    let kept = match claims.tool {
-        "ab" => claims.get(Figure::KeptAlive).is_some_and(|n| n > 0.0),
-        "httperf" => {
-            let opened = claims.get(Figure::ConnectionsOpened)?;
-            claims.get(Figure::Responses)? > 1.5 * opened
-        }
-        "siege" | "table" => return None,
-        _ => true,
+    let tool = TOOLS.iter().find(|tool| tool.name == one.claims.tool)?;
+    let are_kept = match tool.keeps {
+        Keeps::Always => true,
+        Keeps::Told(told) => told(&one.claims)?,
     };
-    Some(if kept { "kept open" } else { "new for each request" }.to_owned())
+    Some(if are_kept { "kept open" } else { "new for each request" }.to_owned())
 }
 
 /// CP-03: always, as what else was changed between saved outputs is never in them.

@@ -30,7 +30,7 @@ pub use text::{BYTES_MAX, Text};
 
 use facts::Facts;
 use model::{AuditConnections, AuditRecord, Claim, Estimate, FORMAT_AUDIT, Knee, Redacted, count_secrets};
-use readers::TOOLS;
+pub use readers::tools_in_words;
 use std::fmt;
 use thiserror::Error;
 
@@ -48,14 +48,15 @@ pub enum Unreadable {
     NotText,
     /// Of no tool that is known.
     #[error(
-        "it begins {first:?} and has no output of a tool that is known ({TOOLS}), or only a translated or a cut one"
+        "it begins {first:?} and has no output of a tool that is known ({}), or only a translated or a cut one",
+        tools_in_words()
     )]
     Unknown {
         /// Its beginning.
         first: String,
     },
     /// Of no tool that is known.
-    #[error("it is JSON with {keys}, which is of no tool that is known ({TOOLS})")]
+    #[error("it is JSON with {keys}, which is of no tool that is known ({})", tools_in_words())]
     UnknownJson {
         /// Its first keys.
         keys: String,

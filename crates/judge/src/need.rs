@@ -38,7 +38,7 @@ pub enum Applies {
 /// Something that has to be known of a load before a rule is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
-    /// A window that is long enough for counters and samples, see [`LEAST_NS`].
+    /// A window of 1 s or more, which is long enough for counters and samples.
     Window,
     /// The plan of the load: load model, requests, timeouts, connections.
     Plan,

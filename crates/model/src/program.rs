@@ -13,7 +13,7 @@ pub struct KnownProgram {
 }
 
 /// All of them.
-pub const KNOWN_PROGRAMS: [KnownProgram; 13] = [
+pub const KNOWN_PROGRAMS: &[KnownProgram] = &[
     program("nginx", Some("/etc/nginx"), true),
     program("apache2", Some("/etc/apache2"), false),
     program("lighttpd", Some("/etc/lighttpd"), true),

@@ -1,14 +1,21 @@
 //! ApacheBench 2.x: `Server Software:` to the table of percentages.
 
-use super::{TextReader, require};
+use super::{Keeps, TextReader, Tool, require};
 use crate::Unreadable;
 use crate::claim::{Claims, Figure, Mode};
 use crate::commands;
 use crate::scan::{after, flag, number};
 use crate::text::Text;
 
-pub(super) const READER: TextReader = TextReader {
-    tool: "ab",
+pub(super) const TOOL: Tool = Tool {
+    name: "ab",
+    text: Some(TEXT),
+    json: None,
+    csv: None,
+    keeps: Keeps::Told(|claims| Some(claims.get(Figure::KeptAlive).is_some_and(|n| n > 0.0))),
+};
+
+const TEXT: TextReader = TextReader {
     fits: |_| true,
     begins: |line| line.starts_with("Concurrency Level:"),
     ends: |line| line.starts_with("Requests per second:"),

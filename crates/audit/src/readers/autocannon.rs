@@ -1,21 +1,23 @@
 //! autocannon: its tables, and `--json`.
 
-use super::{JsonReader, TextReader, at, put_statuses, require, text_at};
+use super::{JsonReader, Keeps, TextReader, Tool, at, put_statuses, require, text_at};
 use crate::Unreadable;
 use crate::claim::{Claims, FIGURE_MAX, Figure, Mode};
 use crate::scan::{count, number, time_ns};
 use crate::text::Text;
 use serde_json::Value;
 
-pub(super) const TEXT: TextReader = TextReader {
-    tool: "autocannon",
+pub(super) const TOOL: Tool =
+    Tool { name: "autocannon", text: Some(TEXT), json: Some(JSON), csv: None, keeps: Keeps::Always };
+
+const TEXT: TextReader = TextReader {
     fits: |text| text.has("│"),
     begins: |line| line.starts_with("Running ") && line.contains(" @ "),
     ends: |line| line.contains(" requests in ") && line.ends_with(" read"),
     read: read_text,
 };
 
-pub(super) const JSON: JsonReader = JsonReader {
+const JSON: JsonReader = JsonReader {
     fits: |value| value.get("non2xx").is_some() && value.pointer("/requests/total").is_some(),
     read: read_json,
 };

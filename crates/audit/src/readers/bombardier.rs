@@ -1,21 +1,23 @@
 //! bombardier: the statistics as text, and `-o json`.
 
-use super::{JsonReader, TextReader, at, require, text_at};
+use super::{JsonReader, Keeps, TextReader, Tool, at, require, text_at};
 use crate::Unreadable;
 use crate::claim::{Claims, Figure, Mode};
 use crate::scan::{go_time_ns, number, time_ns, word_after};
 use crate::text::Text;
 use serde_json::Value;
 
-pub(super) const TEXT: TextReader = TextReader {
-    tool: "bombardier",
+pub(super) const TOOL: Tool =
+    Tool { name: "bombardier", text: Some(TEXT), json: Some(JSON), csv: None, keeps: Keeps::Always };
+
+const TEXT: TextReader = TextReader {
     fits: |_| true,
     begins: |line| line.starts_with("Statistics ") && line.contains("Stdev"),
     ends: |line| line.starts_with("HTTP codes:"),
     read: read_text,
 };
 
-pub(super) const JSON: JsonReader = JsonReader {
+const JSON: JsonReader = JsonReader {
     fits: |value| value.pointer("/spec/numberOfConnections").is_some() && value.pointer("/result/req2xx").is_some(),
     read: read_json,
 };

@@ -1,12 +1,14 @@
 //! fortio: what `-json` writes.
 
-use super::{JsonReader, at, put_statuses, require, text_at};
+use super::{JsonReader, Keeps, Tool, at, put_statuses, require, text_at};
 use crate::Unreadable;
 use crate::claim::{Claims, Figure, Mode};
 use crate::scan::number;
 use serde_json::Value;
 
-pub(super) const READER: JsonReader =
+pub(super) const TOOL: Tool = Tool { name: "fortio", text: None, json: Some(JSON), csv: None, keeps: Keeps::Always };
+
+const JSON: JsonReader =
     JsonReader { fits: |value| value.get("ActualQPS").is_some() && value.get("DurationHistogram").is_some(), read };
 
 /// fortio gives up on a response after this, unless told otherwise.

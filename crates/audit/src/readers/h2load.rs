@@ -1,13 +1,14 @@
 //! h2load, with the labels up to 1.52 (`time for request:`) and the later ones (`request`).
 
-use super::{TextReader, require};
+use super::{Keeps, TextReader, Tool, require};
 use crate::Unreadable;
 use crate::claim::{Claims, Figure, Mode};
 use crate::scan::{number, time_ns, word_after};
 use crate::text::Text;
 
-pub(super) const READER: TextReader = TextReader {
-    tool: "h2load",
+pub(super) const TOOL: Tool = Tool { name: "h2load", text: Some(TEXT), json: None, csv: None, keeps: Keeps::Always };
+
+const TEXT: TextReader = TextReader {
     fits: |_| true,
     begins: |line| line.starts_with("starting benchmark..."),
     ends: |line| line.starts_with("finished in "),

@@ -1,13 +1,14 @@
 //! hey, and boom before it: `Summary:` to `Status code distribution:`.
 
-use super::{TextReader, require};
+use super::{Keeps, TextReader, Tool, require};
 use crate::Unreadable;
 use crate::claim::{Claims, FIGURE_MAX, Figure, Mode};
 use crate::scan::{after, flag, number, time_ns};
 use crate::{commands, text::Text};
 
-pub(super) const READER: TextReader = TextReader {
-    tool: "hey",
+pub(super) const TOOL: Tool = Tool { name: "hey", text: Some(TEXT), json: None, csv: None, keeps: Keeps::Always };
+
+const TEXT: TextReader = TextReader {
     fits: |text| !text.has("Success rate:"),
     begins: |line| line == "Summary:",
     ends: |line| line.starts_with("Response time histogram:"),

@@ -1,13 +1,20 @@
 //! httperf 0.9: its echoed command line, then `Total:` to `Errors:`.
 
-use super::{TextReader, require};
+use super::{Keeps, TextReader, Tool, require};
 use crate::Unreadable;
 use crate::claim::{Claims, Figure, Mode};
 use crate::scan::{flag, number, word_after};
 use crate::{commands, text::Text};
 
-pub(super) const READER: TextReader = TextReader {
-    tool: "httperf",
+pub(super) const TOOL: Tool = Tool {
+    name: "httperf",
+    text: Some(TEXT),
+    json: None,
+    csv: None,
+    keeps: Keeps::Told(|claims| Some(claims.get(Figure::Responses)? > 1.5 * claims.get(Figure::ConnectionsOpened)?)),
+};
+
+const TEXT: TextReader = TextReader {
     fits: |_| true,
     begins: |line| line.starts_with("Total: connections "),
     ends: |line| line.starts_with("Errors: fd-unavail "),

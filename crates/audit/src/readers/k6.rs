@@ -1,17 +1,17 @@
 //! k6: the summary at its end, and `--summary-export` or `handleSummary` as JSON.
 
-use super::{JsonReader, TextReader, at, require};
+use super::{JsonReader, Keeps, TextReader, Tool, at, require};
 use crate::Unreadable;
 use crate::claim::{Claims, Figure};
 use crate::scan::{count, go_time_ns, number};
 use crate::text::Text;
 use serde_json::Value;
 
-pub(super) const TEXT: TextReader =
-    TextReader { tool: "k6", fits: |_| true, begins: is_last, ends: is_last, read: read_text };
+pub(super) const TOOL: Tool = Tool { name: "k6", text: Some(TEXT), json: Some(JSON), csv: None, keeps: Keeps::Always };
 
-pub(super) const JSON: JsonReader =
-    JsonReader { fits: |value| value.pointer("/metrics/http_reqs").is_some(), read: read_json };
+const TEXT: TextReader = TextReader { fits: |_| true, begins: is_last, ends: is_last, read: read_text };
+
+const JSON: JsonReader = JsonReader { fits: |value| value.pointer("/metrics/http_reqs").is_some(), read: read_json };
 
 /// k6 gives up on a response after this, unless told otherwise.
 const TIMEOUT_NS: f64 = 60e9;

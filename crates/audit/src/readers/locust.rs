@@ -1,10 +1,12 @@
 //! Locust: the `_stats.csv` of `--csv`; its row `Aggregated`.
 
-use super::require;
+use super::{Keeps, Tool, require};
 use crate::Unreadable;
 use crate::claim::{Claims, Figure, Mode};
 use crate::scan::number;
 use crate::text::Text;
+
+pub(super) const TOOL: Tool = Tool { name: "locust", text: None, json: None, csv: Some(read), keeps: Keeps::Always };
 
 /// Below 100 ms Locust rounds to whole ms, above to two digits.
 const RESOLUTION_NS: f64 = 1e6;

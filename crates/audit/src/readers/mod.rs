@@ -21,9 +21,30 @@ use super::{Unreadable, commands};
 use model::Redacted;
 use serde_json::Value;
 
+/// A load generator whose output is read. What it is stands in this value, and everything else reads it from there.
+pub(crate) struct Tool {
+    /// Its name, as it is typed.
+    pub(crate) name: &'static str,
+    /// How its text is read.
+    text: Option<TextReader>,
+    /// How its JSON is read.
+    json: Option<JsonReader>,
+    /// How its CSV is read, of which no line tells that it is the tool's.
+    csv: Option<CsvReader>,
+    /// True if its connections serve more than one request.
+    pub(crate) keeps: Keeps,
+}
+
+/// Whether the connections of a load served more than one request.
+pub(crate) enum Keeps {
+    /// As the tool does unless told otherwise.
+    Always,
+    /// By what the output tells; none where it does not.
+    Told(fn(&Claims) -> Option<bool>),
+}
+
 /// A tool's output as text.
 struct TextReader {
-    tool: &'static str,
     /// True if the text as a whole can be this tool's; separates tools that begin alike.
     fits: fn(&Text) -> bool,
     /// A line that stands in each output once.
@@ -33,39 +54,61 @@ struct TextReader {
     read: fn(&Text) -> Result<Claims, Unreadable>,
 }
 
+/// A tool's output as CSV; none where it does not have the columns.
+type CsvReader = fn(&Text) -> Option<Result<Claims, Unreadable>>;
+
 /// A tool's output as one JSON object.
 struct JsonReader {
     fits: fn(&Value) -> bool,
     read: fn(&Value) -> Result<Claims, Unreadable>,
 }
 
-static TEXT: [TextReader; 12] = [
+/// Every tool that is known.
+pub(crate) static TOOLS: &[Tool] = &[
     wrk::WRK,
     wrk::WRK2,
-    ab::READER,
-    httperf::READER,
-    h2load::READER,
-    hey::READER,
-    oha::TEXT,
-    vegeta::TEXT,
-    k6::TEXT,
-    bombardier::TEXT,
-    autocannon::TEXT,
-    siege::TEXT,
+    ab::TOOL,
+    httperf::TOOL,
+    h2load::TOOL,
+    hey::TOOL,
+    oha::TOOL,
+    vegeta::TOOL,
+    k6::TOOL,
+    bombardier::TOOL,
+    autocannon::TOOL,
+    siege::TOOL,
+    fortio::TOOL,
+    locust::TOOL,
 ];
 
-static JSON: [JsonReader; 7] =
-    [oha::JSON, vegeta::JSON, k6::JSON, bombardier::JSON, autocannon::JSON, siege::JSON, fortio::READER];
+/// The tools and the other forms that are read, for messages and for the manual.
+#[must_use]
+pub fn tools_in_words() -> String {
+    let words = |tool: &Tool| match (&tool.text, &tool.json) {
+        (Some(_), Some(_)) => format!("{} (text, JSON)", tool.name),
+        (Some(_), None) => tool.name.to_owned(),
+        (None, Some(_)) => format!("{} (JSON)", tool.name),
+        (None, None) => format!("{} (CSV)", tool.name),
+    };
+    let words: Vec<String> = TOOLS.iter().map(words).collect();
+    format!("{}, or a table of loads (Markdown, CSV)", words.join(", "))
+}
 
-/// The tools that are known, for messages and for the manual.
-pub(crate) const TOOLS: &str = "wrk, wrk2, ab, httperf, h2load, hey, oha, vegeta, k6, bombardier, autocannon, siege, fortio \
-                         (JSON), Locust (CSV), or a table of loads (Markdown, CSV)";
+/// The readers of text, with their tools.
+fn of_text() -> impl Iterator<Item = (&'static str, &'static TextReader)> {
+    TOOLS.iter().filter_map(|tool| Some((tool.name, tool.text.as_ref()?)))
+}
+
+/// The first reader of CSV that finds its columns.
+fn read_csv(text: &Text) -> Option<Result<Claims, Unreadable>> {
+    TOOLS.iter().filter_map(|tool| tool.csv).find_map(|read| read(text))
+}
 
 /// Reads the one output in `text`.
 pub(crate) fn read(text: &Text) -> Result<Claims, Unreadable> {
     let found = outputs(text);
     let mut claims = match found.as_slice() {
-        [] => locust::read(text).unwrap_or_else(|| table::read(text)).or_else(|error| no_text(text, error)).map_err(
+        [] => read_csv(text).unwrap_or_else(|| table::read(text)).or_else(|error| no_text(text, error)).map_err(
             |error| match error {
                 Unreadable::Unknown { .. } => wrk::not_started(text).unwrap_or(error),
                 _ => error,
@@ -79,8 +122,10 @@ pub(crate) fn read(text: &Text) -> Result<Claims, Unreadable> {
                 found.sort_by_key(|(_, line)| *line);
                 return Err(Unreadable::Several { found });
             }
-            let reader = TEXT.iter().find(|reader| reader.tool == *tool && (reader.fits)(text));
-            (reader.expect("it was found by its reader").read)(text)?
+            let (_, reader) = of_text()
+                .find(|(name, reader)| name == tool && (reader.fits)(text))
+                .expect("it was found by its reader");
+            (reader.read)(text)?
         }
         _ => return Err(Unreadable::Several { found }),
     };
@@ -108,13 +153,13 @@ fn no_text(text: &Text, error: Unreadable) -> Result<Claims, Unreadable> {
 /// Tool and first line of every text output. Of its two marks the more frequent counts, as either may be cut off.
 fn outputs(text: &Text) -> Vec<(&'static str, u64)> {
     let mut found = Vec::new();
-    for reader in TEXT.iter().filter(|reader| (reader.fits)(text)) {
+    for (tool, reader) in of_text().filter(|(_, reader)| (reader.fits)(text)) {
         let places = |mark: fn(&str) -> bool| -> Vec<u64> {
             text.lines().filter(|(_, line)| mark(line)).map(|(n, _)| n).collect()
         };
         let (begins, ends) = (places(reader.begins), places(reader.ends));
         let most = if begins.len() >= ends.len() { begins } else { ends };
-        found.extend(most.into_iter().map(|line| (reader.tool, line)));
+        found.extend(most.into_iter().map(|line| (tool, line)));
     }
     found.sort_by_key(|(_, line)| *line);
     found
@@ -132,7 +177,7 @@ fn read_json(json: &str) -> Result<Claims, Unreadable> {
         Some(Ok(_)) => return Err(Unreadable::SeveralJson),
         Some(Err(error)) => return Err(Unreadable::BrokenJson { error: error.to_string() }),
     }
-    let reader = JSON.iter().find(|reader| (reader.fits)(&value));
+    let reader = TOOLS.iter().filter_map(|tool| tool.json.as_ref()).find(|reader| (reader.fits)(&value));
     let reader = reader.ok_or_else(|| Unreadable::UnknownJson { keys: keys(&value) })?;
     (reader.read)(&value)
 }
@@ -182,13 +227,12 @@ mod tests {
     const GUIDE: &str = include_str!("../../../../docs/audit.md");
 
     #[test]
-    fn every_tool_is_in_the_messages_and_in_the_guide() {
+    fn every_tool_is_in_the_guide() {
         let cells: Vec<&str> = GUIDE.lines().filter_map(|line| line.strip_prefix("| ")?.split(" |").next()).collect();
         let guide: Vec<&str> = cells.iter().flat_map(|cell| cell.split(", ")).collect();
-        // Those of JSON and CSV alone have no reader of text.
-        for tool in TEXT.iter().map(|reader| reader.tool).chain(["fortio", "Locust"]) {
-            assert!(TOOLS.split([',', ' ']).any(|known| known == tool), "{tool} is not in TOOLS");
-            assert!(guide.contains(&tool), "{tool} is not in docs/audit.md");
+        for tool in TOOLS {
+            let is_there = guide.iter().any(|named| named.eq_ignore_ascii_case(tool.name));
+            assert!(is_there, "{} is not in docs/audit.md", tool.name);
         }
     }
 }

@@ -1,19 +1,20 @@
 //! oha: its summary as text, and `--output-format json`.
 
-use super::{JsonReader, TextReader, at, hey, put_statuses, require};
+use super::{JsonReader, Keeps, TextReader, Tool, at, hey, put_statuses, require};
 use crate::Unreadable;
 use crate::claim::{Claims, Figure, Mode};
 use serde_json::Value;
 
-pub(super) const TEXT: TextReader = TextReader {
-    tool: "oha",
+pub(super) const TOOL: Tool = Tool { name: "oha", text: Some(TEXT), json: Some(JSON), csv: None, keeps: Keeps::Always };
+
+const TEXT: TextReader = TextReader {
     fits: |text| text.has("Success rate:"),
     begins: |line| line == "Summary:",
     ends: |line| line.starts_with("Response time histogram:"),
     read: |text| hey::read(text, "oha"),
 };
 
-pub(super) const JSON: JsonReader = JsonReader { fits: |value| value.pointer("/summary/successRate").is_some(), read };
+const JSON: JsonReader = JsonReader { fits: |value| value.pointer("/summary/successRate").is_some(), read };
 
 fn read(value: &Value) -> Result<Claims, Unreadable> {
     let mut claims = Claims::new("oha", Some(Mode::Closed));

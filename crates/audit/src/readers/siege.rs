@@ -1,21 +1,23 @@
 //! siege 3 and 4: the summary on stderr, and `-j`.
 
-use super::{JsonReader, TextReader, at, require};
+use super::{JsonReader, Keeps, TextReader, Tool, at, require};
 use crate::Unreadable;
 use crate::claim::{Claims, Figure, Mode};
 use crate::scan::{after, number};
 use crate::text::Text;
 use serde_json::Value;
 
-pub(super) const TEXT: TextReader = TextReader {
-    tool: "siege",
+pub(super) const TOOL: Tool =
+    Tool { name: "siege", text: Some(TEXT), json: Some(JSON), csv: None, keeps: Keeps::Told(|_| None) };
+
+const TEXT: TextReader = TextReader {
     fits: |_| true,
     begins: |line| line.starts_with("Transactions:"),
     ends: |line| line.starts_with("Availability:"),
     read: read_text,
 };
 
-pub(super) const JSON: JsonReader = JsonReader {
+const JSON: JsonReader = JsonReader {
     fits: |value| value.get("transactions").is_some() && value.get("availability").is_some(),
     read: read_json,
 };

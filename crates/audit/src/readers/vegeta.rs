@@ -1,21 +1,23 @@
 //! vegeta: `vegeta report` as text and as JSON.
 
-use super::{JsonReader, TextReader, at, put_statuses, require};
+use super::{JsonReader, Keeps, TextReader, Tool, at, put_statuses, require};
 use crate::Unreadable;
 use crate::claim::{Claims, FIGURE_MAX, Figure, Mode};
 use crate::scan::{go_time_ns, number};
 use crate::text::Text;
 use serde_json::Value;
 
-pub(super) const TEXT: TextReader = TextReader {
-    tool: "vegeta",
+pub(super) const TOOL: Tool =
+    Tool { name: "vegeta", text: Some(TEXT), json: Some(JSON), csv: None, keeps: Keeps::Always };
+
+const TEXT: TextReader = TextReader {
     fits: |_| true,
     begins: |line| line.starts_with("Requests") && line.contains("[total, rate"),
     ends: |line| line.starts_with("Success") && line.contains("[ratio]"),
     read: read_text,
 };
 
-pub(super) const JSON: JsonReader = JsonReader {
+const JSON: JsonReader = JsonReader {
     fits: |value| value.get("latencies").is_some() && value.get("status_codes").is_some(),
     read: read_json,
 };

@@ -1,21 +1,24 @@
 //! wrk 2 to 4 and wrk2: `Running 30s test @ URL` to `Transfer/sec:`.
 
-use super::{TextReader, require};
+use super::{Keeps, TextReader, Tool, require};
 use crate::claim::{Claims, Figure, Mode};
 use crate::scan::{after, bytes, count, flag, number, time_ns, word_after};
 use crate::text::Text;
 use crate::{Unreadable, commands};
 use model::Redacted;
 
-pub(super) const WRK: TextReader = TextReader {
-    tool: "wrk",
+pub(super) const WRK: Tool = Tool { name: "wrk", text: Some(TEXT), json: None, csv: None, keeps: Keeps::Always };
+
+pub(super) const WRK2: Tool = Tool { name: "wrk2", text: Some(TEXT_OF_WRK2), ..WRK };
+
+const TEXT: TextReader = TextReader {
     fits: |text| !is_wrk2(text) && !text.has("│"),
     begins: |line| line.starts_with("Running ") && line.contains(" test @ "),
     ends: |line| line.starts_with("Transfer/sec:"),
     read: |text| read(text, "wrk"),
 };
 
-pub(super) const WRK2: TextReader = TextReader { tool: "wrk2", fits: is_wrk2, read: |text| read(text, "wrk2"), ..WRK };
+const TEXT_OF_WRK2: TextReader = TextReader { fits: is_wrk2, read: |text| read(text, "wrk2"), ..TEXT };
 
 /// It gives up on a response after this, unless told otherwise.
 const TIMEOUT_NS: f64 = 2e9;

@@ -14,13 +14,8 @@ Examples:
   plimsoll audit table.md                             a table of loads: knee and plateau";
 
 /// Audit of other load generators' output: what was measured, and whether it is valid.
-///
-/// Reads saved output (stdout and stderr) of wrk, wrk2, ab, httperf, h2load, hey, oha, vegeta, k6, bombardier,
-/// autocannon and siege, JSON of oha, vegeta, k6, bombardier, autocannon, siege and fortio, Locust's CSV, and tables of
-/// loads (Markdown, CSV); one output per file. Output that cannot be read completely is an error (exit code 2). Secrets
-/// are redacted.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(long_about = long_about(), after_help = EXAMPLES)]
 pub(crate) struct AuditArgs {
     /// Saved outputs, or - for stdin; several are also compared
     #[arg(value_name = "FILE", required_unless_present = "text")]
@@ -52,4 +47,13 @@ pub(crate) struct AuditArgs {
     /// One JSON object on stdout instead of text
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+fn long_about() -> String {
+    format!(
+        "Audit of other load generators' output: what was measured, and whether it is valid.\n\nReads saved output (stdout \
+         and stderr) of {}; one output per file. Output that cannot be read completely is an error (exit code 2). Secrets \
+         are redacted.",
+        audit::tools_in_words()
+    )
 }

@@ -17,6 +17,8 @@ mod output;
 mod profiling;
 mod random;
 mod recovery;
+#[cfg(test)]
+mod refused;
 mod result;
 mod serving;
 mod session;
@@ -36,7 +38,12 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return printer::usage(&error),
     };
-    let outcome = match cli.verb {
+    execute(cli.verb).unwrap_or_else(|error| report_error(&error))
+}
+
+/// Does what a verb says, and tells how the program ends.
+fn execute(verb: Verb) -> Result<ExitCode, CommandError> {
+    let exit = match verb {
         Verb::Run(args) => verbs::run::run(&args),
         Verb::Sweep(args) => verbs::sweep::sweep(&args),
         Verb::Capacity(args) => verbs::capacity::capacity(&args),
@@ -54,14 +61,11 @@ fn main() -> ExitCode {
         Verb::Serve(args) => verbs::serve::serve(&args),
         Verb::Stack(args) => verbs::stack::stack(&args),
         Verb::Agent(args) => verbs::agent::agent(&args),
-        Verb::Keep(args) => return verbs::serve::keep(&args),
+        Verb::Keep(args) => return Ok(verbs::serve::keep(&args)),
         Verb::Man(args) => verbs::man::man(&args),
         Verb::Completions(args) => verbs::completions::completions(&args),
     };
-    match outcome {
-        Ok(exit) => exit.into(),
-        Err(error) => report_error(&error),
-    }
+    exit.map(ExitCode::from)
 }
 
 fn report_error(error: &CommandError) -> ExitCode {

@@ -1,22 +1,9 @@
-//! `plimsoll experiment`: files that are refused, plans that are printed, and directories that are not gone on with. Nothing
-//! is put on a server.
+//! `plimsoll experiment`: plans that are printed, and directories that are not gone on with. Nothing is put on a server.
 
 use crate::support::{Program, list, plimsoll, shell, text};
 
-/// A URL nothing listens behind.
-const FILE: &str = "\
-repetitions = 2
-url = \"http://127.0.0.1:1/{page}\"
-[variants.grid]
-page = [\"a\", \"b\"]
-[flags]
-duration = \"5s\"
-warmup = \"1s\"
-[[loads]]
-connections = 4
-[[loads]]
-rate = 100
-";
+/// Two variants of a URL that nothing listens behind, and two loads.
+const FILE: &str = include_str!("grid.toml");
 
 fn experiment(content: &str, args: &[&str]) -> Program {
     plimsoll(["experiment", "x.toml"].iter().chain(args)).with_file("x.toml", content.as_bytes())
@@ -78,32 +65,6 @@ fn the_ladder_is_printed_and_a_file_of_its_name_comes_first() {
         plimsoll(["experiment", "wordpress-ladder", "--print"]).with_file("wordpress-ladder", b"seed = 2\n").run();
     assert_eq!(own.exits(0).stdout, "seed = 2\n");
     plimsoll(["experiment", "wordpress-leader", "--print"]).run().fails(2, &["wordpress-leader: "]);
-}
-
-#[test]
-fn what_is_wrong_is_named_with_line_and_column() {
-    let refused = |content: &str, named: &[&str]| {
-        experiment(content, &["--dry-run"]).run().fails(2, named);
-    };
-    refused("sed = 1", &["x.toml:1:1: unknown key \"sed\"; did you mean \"seed\"?"]);
-    refused("seed = ", &["x.toml:1:"]);
-    refused(&FILE.replace("duration", "druation"), &["x.toml:6:1: ", "did you mean \"duration\"?"]);
-    refused(&FILE.replace("{page}", "{pages}"), &["x.toml:2:7: ", "did you mean \"page\"?"]);
-    refused(&FILE.replace("\"5s\"", "\"soon\""), &["x.toml:6:12: ", "soon"]);
-    refused(&FILE.replace("\"5s\"", "\"0s\""), &["x.toml:6:12: --duration 0s"]);
-    let goal = "verb = \"capacity\"\nurl = \"http://127.0.0.1:1/\"\n[[loads]]\ngoal = \"p50<100ms,p99<50ms\"\n";
-    refused(goal, &["x.toml:4:8: --goal", "p50<100ms", "p99<50ms"]);
-    refused(&goal.replace("p50<100ms,p99<50ms", "p99<10s"), &["x.toml:4:8: --goal p99<10s", "--timeout 5s"]);
-    refused(
-        &format!("budget = \"30s\"\n{FILE}"),
-        &["x.toml:1:10: the budget is 30.0 s, and 8 steps take about 56.0 s"],
-    );
-    refused("serve = \"ngnix\"", &["x.toml:1:9: ", "ngnix"]);
-    refused("[flags]\nheader = \"Authorization: Bearer s3cret\"", &["x.toml:2:10: ", "holds a credential"]);
-    refused("[flags]\nurls = \"nowhere.txt\"", &["x.toml:2:8: ", "nowhere.txt"]);
-    plimsoll(["experiment", "nowhere.toml"]).run().fails(2, &["nowhere.toml", "No such file"]);
-    plimsoll(["experiment", "/dev/zero"]).run().fails(2, &["/dev/zero", "more than 1048576 bytes"]);
-    plimsoll(["experiment"]).run().fails(2, &["required"]);
 }
 
 #[test]

@@ -70,11 +70,6 @@ fn what_is_left_out_is_named() {
 }
 
 #[test]
-fn wrong_input_is_told_in_one_line() {
-    plimsoll(["history"]).run().fails(2, &["required arguments were not provided"]);
-    plimsoll(["history", "nowhere"]).run().fails(2, &["nowhere", "No such file"]);
-    plimsoll(["history", "."]).run().fails(2, &["neither a run directory nor one that holds any"]);
-    stored(&["history", "all", "--margin", "-1%"], &[1.0]).run().fails(2, &["--margin", "-1%", "0%"]);
-    stored(&["history", "all", "--false-alarms", "50%"], &[1.0]).run().fails(2, &["--false-alarms", "20%"]);
+fn a_page_that_cannot_be_written_is_told_in_one_line() {
     stored(&["history", "all", "-o", "/dev/null/x"], &[1.0]).run().fails(2, &["cannot write", "/dev/null/x"]);
 }

@@ -1,5 +1,5 @@
-//! The real binary as a command: what is typed wrong, answers that are not HTTP, reports of other tools, output that cannot
-//! be written. Hermetic: neither the machine's speed nor its packages nor the user decide any outcome.
+//! The real binary as a command: how it tells what is typed wrong, answers that are not HTTP, reports of other tools, output
+//! that cannot be written. Hermetic: neither the machine's speed nor its packages nor the user decide any outcome.
 
 #[allow(dead_code, unused_imports, reason = "these tests need less of it than those that measure")]
 #[path = "../end_to_end/support/mod.rs"]

@@ -1,4 +1,4 @@
-//! `plimsoll render`, as far as it needs no browser: what is typed wrong, and programs that are none.
+//! `plimsoll render`, as far as it needs no browser: secrets in a URL, programs that are no browser, and stored renders.
 
 use crate::support::{Program, plimsoll};
 
@@ -12,19 +12,6 @@ const RUN: &str = include_str!("../../../report/tests/stored/run");
 #[track_caller]
 fn refused(args: &[&str], named: &[&str]) {
     plimsoll(["render"].iter().chain(args)).run().fails(2, named);
-}
-
-#[test]
-fn what_is_typed_wrong_is_named() {
-    refused(&[NOWHERE, NOWHERE, NOWHERE], &["unexpected value", "no more were expected"]);
-    refused(&["ftp://127.0.0.1/"], &["ftp://127.0.0.1/", "cannot be measured"]);
-    refused(&["fastcgi://127.0.0.1:9000/index.php"], &["render is for http:// and https:// URLs"]);
-    refused(&[NOWHERE, "--blocks", "0"], &["--blocks", "0"]);
-    refused(&[NOWHERE, "--blocks", "2k"], &["--blocks", "2000"]);
-    refused(&[NOWHERE, "--timeout", "10ms"], &["--timeout 10ms is not between 1s and 10m"]);
-    refused(&[NOWHERE, "--margin", "80%"], &["--margin", "80%"]);
-    let ended = plimsoll(["render"]).run();
-    assert_eq!(ended.status.code(), Some(2), "{ended:#?}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `plimsoll report`: tables and figures of stored results, and flags that do not go together. Nothing is measured.
+//! `plimsoll report`: tables and figures of stored results. Nothing is measured.
 
 use crate::support::{Program, plimsoll};
 
@@ -22,25 +22,6 @@ fn a_table_of_a_stored_run_has_the_fields_and_aggregates_that_were_asked_for() {
     assert!(raw.exits(0).stdout.contains("1,000/s") && raw.stdout.contains("4.00 ms"), "{}", raw.stdout);
     let file = report(&["--table", "raw", "--format", "csv", "-o", "all.csv"]).run();
     assert!(file.exits(0).file("all.csv").starts_with("result,instance,verdict,connections,rate_per_s,goodput_per_s"));
-}
-
-#[test]
-fn flags_that_do_not_go_together_are_refused() {
-    for (args, named) in [
-        (&["--table", "overhead"][..], "--baseline"),
-        (&["--table", "overhead", "--baseline", "x"], "there are http://h/"),
-        (&["--table", "raw", "--baseline", "x"], "--table overhead"),
-        (&["--table", "raw", "--aggregate", "mean"], "--table aggregated"),
-        (&["--table", "raw", "--format", "json"], "text, csv or tsv"),
-        (&["--table", "aggregated", "--field", "verdict"], "--group-by"),
-        (&["--table", "aggregated", "--field", "p98"], "there are result, instance"),
-        (&["--table", "aggregated", "--aggregate", "average"], "there are mean, median"),
-        (&["--table", "raw", "--filter", "connections"], "has no ="),
-        (&["--table", "raw", "--filter", "connections=5"], "leaves none of the 1 measurement"),
-        (&["--format", "tsv"], "--table"),
-    ] {
-        report(args).run().fails(2, &[named]);
-    }
 }
 
 /// Only the path of a page was printed, and `-v`, which the run had named, was a usage error.

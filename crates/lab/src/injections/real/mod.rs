@@ -43,6 +43,8 @@ pub const ON_ANY_LOAD: &[&str] =
 const BESIDE_LOADS: &[&str] = &[
     "CL-03", "LD-01", "LD-06", "PH-01", "PH-07", "SA-01", "SA-03", "SA-06", "ST-01", "ST-03", "ST-04", "ST-05", "ST-07",
 ];
+/// A closed loop at full speed: client and server have one CPU each, and the client's may be the busier one.
+const AT_FULL_SPEED: &[&str] = &["CL-01"];
 /// Rules that make a note of a run or a sweep, and more of a search for a capacity, of which no fault is made here.
 const NOTED_OF_SWEEPS: &[&str] = &["SA-02"];
 /// So many that bear each other are made at a time.
@@ -72,8 +74,8 @@ impl Real {
 
     /// The rules that fired and have nothing to do with it.
     pub fn unexpected<'a>(&self, judged: &'a Judged) -> Vec<&'a str> {
-        let beside = if self.bears() == Beside::AnyLoads { BESIDE_LOADS } else { &[] };
-        let known = [self.rules, self.may, ON_ANY_LOAD, beside];
+        let beside = if self.bears() == Beside::Nothing { &[] } else { BESIDE_LOADS };
+        let known = [self.rules, self.may, ON_ANY_LOAD, AT_FULL_SPEED, beside];
         judged.fired().filter(|rule| !known.iter().any(|rules| rules.contains(rule))).collect()
     }
 

@@ -49,6 +49,11 @@ impl Program {
     }
 
     /// The directory it runs in.
+    /// True once it has ended by itself.
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.child.try_wait().expect("our own child").is_some()
+    }
+
     pub(crate) fn directory(&self) -> &Path {
         self.directory.path()
     }

@@ -14,7 +14,7 @@ use crate::record::number;
 use crate::sampler::runs::{Bench, RECORD};
 use xtask::workspace;
 
-const PAGE: &str = "docs/aa.md";
+const PAGE: &str = "docs/lab/aa.md";
 /// Of each comparison.
 const BLOCKS: usize = 6;
 /// Ticks of a stretch; they are cut each second.
@@ -37,7 +37,7 @@ pub struct Options {
     /// Seed of which stretch belongs to which
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Write docs/aa.md as well
+    /// Write docs/lab/aa.md as well
     #[arg(long)]
     write_docs: bool,
 }

@@ -346,12 +346,18 @@ mod tests {
     /// Places that the compiler does not name: the pages that say what there is.
     #[test]
     fn each_figure_stands_in_the_pages() {
-        let (observe, results) = (include_str!("../../../docs/observe.md"), include_str!("../../../docs/results.md"));
+        let (observe, results) =
+            (include_str!("../../../docs/reference/observe.md"), include_str!("../../../docs/reference/results.md"));
         for figure in PROCESS_FIGURES {
             let is_told = |page: &str, name: &str| page.contains(&format!("`{name}`"));
-            assert!(is_told(observe, figure.name), "docs/observe.md has no `{}`: {}", figure.name, figure.words);
+            assert!(
+                is_told(observe, figure.name),
+                "docs/reference/observe.md has no `{}`: {}",
+                figure.name,
+                figure.words
+            );
             let is_recorded = figure.recorded.is_none_or(|name| is_told(results, name));
-            assert!(is_recorded, "docs/results.md has no `{}`", figure.recorded.unwrap_or_default());
+            assert!(is_recorded, "docs/reference/results.md has no `{}`", figure.recorded.unwrap_or_default());
         }
     }
 }

@@ -48,7 +48,7 @@ mod tests {
     #[test]
     fn used_text_leaves_memory_and_comes_back() {
         // Code and constants of the largest part of this program are used once.
-        let words = std::hint::black_box(include_str!("../../../docs/results.md"));
+        let words = std::hint::black_box(include_str!("../../../docs/reference/results.md"));
         let before = words.bytes().map(u64::from).sum::<u64>();
         let used = file_pages();
         forget_used_text();

@@ -4,7 +4,7 @@ use anyhow::{Context, Result, bail};
 
 use xtask::workspace;
 
-/// Writes the examples of the catalogue and `docs/rules.md`; tests of `lab` and `plimsoll` fail when they are out of date.
+/// Writes the examples of the catalogue and `docs/reference/rules.md`; tests of `lab` and `plimsoll` fail when they are out of date.
 pub(crate) fn run() -> Result<()> {
     workspace::run(&mut workspace::cargo(&["run", "--quiet", "--package", "lab", "--", "rule-examples"]))?;
     let arguments = ["run", "--quiet", "--package", "plimsoll", "--", "rules", "--markdown"];
@@ -13,5 +13,5 @@ pub(crate) fn run() -> Result<()> {
     if !output.status.success() {
         bail!("`plimsoll rules --markdown` ended with {}", output.status);
     }
-    workspace::write("docs/rules.md", &String::from_utf8(output.stdout)?)
+    workspace::write("docs/reference/rules.md", &String::from_utf8(output.stdout)?)
 }

@@ -46,7 +46,7 @@ enum Task {
     Bare(bare::Options),
     /// Rules of this repository that no lint checks
     Tidy,
-    /// docs/rules.md, written from the rules
+    /// docs/reference/rules.md, written from the rules
     Docs,
     /// Every fuzz target, all at once, with cargo-fuzz on nightly; `--minutes 60` for long fuzzing, which no other task does
     Fuzz(fuzz::Options),

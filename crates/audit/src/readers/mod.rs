@@ -224,7 +224,7 @@ fn require(claims: Claims, needed: &[(Figure, &'static str)]) -> Result<Claims, 
 mod tests {
     use super::*;
 
-    const GUIDE: &str = include_str!("../../../../docs/audit.md");
+    const GUIDE: &str = include_str!("../../../../docs/reference/audit.md");
 
     #[test]
     fn every_tool_is_in_the_guide() {
@@ -232,7 +232,7 @@ mod tests {
         let guide: Vec<&str> = cells.iter().flat_map(|cell| cell.split(", ")).collect();
         for tool in TOOLS {
             let is_there = guide.iter().any(|named| named.eq_ignore_ascii_case(tool.name));
-            assert!(is_there, "{} is not in docs/audit.md", tool.name);
+            assert!(is_there, "{} is not in docs/reference/audit.md", tool.name);
         }
     }
 }

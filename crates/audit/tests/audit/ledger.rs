@@ -1,12 +1,12 @@
 //! Thirty-one mistakes of published benchmarks: the rule that catches each, or why no tool could.
 //!
-//! The table of docs/audit.md is this one; the test says when it is not.
+//! The table of docs/reference/audit.md is this one; the test says when it is not.
 
 use crate::support::{bytes, plain, state, with};
 use audit::{Audited, Context, Processes, Sockets, Text, compare};
 use model::{FindingState, RuleCard, Verdict};
 
-const GUIDE: &str = include_str!("../../../../docs/audit.md");
+const GUIDE: &str = include_str!("../../../../docs/reference/audit.md");
 
 /// One mistake.
 struct Entry {
@@ -119,7 +119,7 @@ fn the_guide_has_this_table() {
     };
     let rows: Vec<String> = LEDGER.iter().map(row).collect();
     let shown: Vec<&str> = GUIDE.lines().filter(|line| line.starts_with("| M")).collect();
-    assert_eq!(shown, rows, "docs/audit.md is to have:\n{}", rows.join("\n"));
+    assert_eq!(shown, rows, "docs/reference/audit.md is to have:\n{}", rows.join("\n"));
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn the_guide_has_every_rule() {
     let is_rule =
         |line: &&str| line.starts_with("| ") && line[2..].split('-').next().is_some_and(|family| family.len() == 2);
     let shown: Vec<&str> = GUIDE.lines().filter(is_rule).collect();
-    assert_eq!(shown, rules, "docs/audit.md is to have:\n{}", rules.join("\n"));
+    assert_eq!(shown, rules, "docs/reference/audit.md is to have:\n{}", rules.join("\n"));
 }
 
 #[test]

@@ -36,7 +36,7 @@ pub struct Options {
     /// An older plimsoll, measured first for the column 'before'
     #[arg(long, value_name = "FILE")]
     before: Option<PathBuf>,
-    /// Write docs/attacks.md as well
+    /// Write docs/lab/attacks.md as well
     #[arg(long, requires = "before")]
     write_docs: bool,
     /// This attack alone, and requests that two servers read differently; can be repeated

@@ -4,7 +4,7 @@ use super::attack::{ATTACKS, Attack};
 use super::{Column, Outcome, smuggled};
 use crate::markdown::{Page, Table};
 
-pub(super) const PATH: &str = "docs/attacks.md";
+pub(super) const PATH: &str = "docs/lab/attacks.md";
 
 const INTRODUCTION: &str = "\
 `cargo xtask attacks --before FILE --write-docs` floods the built-in server on loopback, and asks it ten times a second on new

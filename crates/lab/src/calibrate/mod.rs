@@ -38,7 +38,7 @@ pub struct Options {
     /// Simulated runs behind each figure
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(20..))]
     runs: u32,
-    /// Write docs/calibration.md as well
+    /// Write docs/lab/calibration.md as well
     #[arg(long)]
     write_docs: bool,
 }

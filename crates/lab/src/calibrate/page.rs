@@ -1,9 +1,9 @@
-//! `docs/calibration.md`.
+//! `docs/lab/calibration.md`.
 
 use super::section::Section;
 use crate::markdown::Page;
 
-pub(super) const PATH: &str = "docs/calibration.md";
+pub(super) const PATH: &str = "docs/lab/calibration.md";
 
 const INTRODUCTION: &str = "\
 Everything here is simulated, in virtual time and from fixed seeds: the same call gives the same page. A goal that is

@@ -76,7 +76,7 @@ pub struct Options {
     /// Seed of what is random [default: the time]
     #[arg(long)]
     seed: Option<u64>,
-    /// Write docs/chaos.md as well; with --only or --agents these endings alone
+    /// Write docs/lab/crash-tests.md as well; with --only or --agents these endings alone
     #[arg(long, conflicts_with = "number")]
     write_docs: bool,
 }

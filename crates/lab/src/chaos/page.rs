@@ -9,7 +9,7 @@ use crate::markdown::{self, Table, line};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-pub(super) const PATH: &str = "docs/chaos.md";
+pub(super) const PATH: &str = "docs/lab/crash-tests.md";
 
 /// Titles of the lists of the page.
 const MADE: &str = "Made by:";
@@ -37,7 +37,7 @@ const LEGEND: &str = "\
 ";
 
 const AGENTS: &str = "\
-`cargo xtask chaos --agents` does the same to measurements whose load comes from [agents](agents.md): real ssh and sshd between
+`cargo xtask chaos --agents` does the same to measurements whose load comes from [agents](../reference/agents.md): real ssh and sshd between
 network namespaces (which needs root), agents of this machine that a script in the place of ssh starts, or that connect; with
 and without an agent on the machine of the servers, and with another that starts them there. Who is killed comes in turns; verb,
 agents and instant follow from the seed.
@@ -130,7 +130,7 @@ fn lines(rows: &[Row]) -> Vec<String> {
 /// Lines with the ending that each tells of.
 type Lines = Vec<(String, String)>;
 
-/// What `docs/chaos.md` says of the tries.
+/// What `docs/lab/crash-tests.md` says of the tries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Page {
     /// The command and the machine.

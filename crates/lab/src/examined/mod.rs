@@ -68,7 +68,7 @@ pub struct Options {
     /// Print what each script has printed
     #[arg(long)]
     show: bool,
-    /// Write docs/examined.md as well
+    /// Write docs/lab/examined.md as well
     #[arg(long, conflicts_with = "only")]
     write_docs: bool,
 }
@@ -103,7 +103,9 @@ pub fn run(Options { only, binary, show, write_docs }: Options) -> Result<()> {
 fn see(program: &Path, case: &Case, show: bool) -> Outcome {
     let (needs, script, has, lacks) = match case.seen {
         Seen::Printed { needs, script, has, lacks } => (needs, script, has, lacks),
-        Seen::Zoo(name) => return Outcome::Elsewhere(format!("`{}` of the [zoo](zoo.md)", zoo::named(name).name)),
+        Seen::Zoo(name) => {
+            return Outcome::Elsewhere(format!("`{}` of the [zoo](bottleneck-tests.md)", zoo::named(name).name));
+        }
         Seen::Test(name) => return Outcome::Elsewhere(format!("test `{name}`")),
     };
     if let Some(missing) = needs.iter().find(|program| packages::find(program).is_none()) {

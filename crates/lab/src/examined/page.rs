@@ -3,7 +3,7 @@
 use super::{Case, Outcome};
 use crate::markdown::{Page, Table};
 
-pub(super) const PATH: &str = "docs/examined.md";
+pub(super) const PATH: &str = "docs/lab/examined.md";
 
 const INTRODUCTION: &str = "\
 Commands and servers that an examination has put to plimsoll, and that some build of it answered wrongly. Each is made again
@@ -35,7 +35,7 @@ pub(super) fn sums(rows: &[(&Case, Outcome)]) -> String {
     format!("Right: {right} of {} that were made here; {elsewhere} are seen elsewhere.", right + wrong)
 }
 
-/// `docs/examined.md`.
+/// `docs/lab/examined.md`.
 pub(super) fn render(machine: &str, rows: &[(&Case, Outcome)]) -> Page {
     let page = Page::new("Questions that were answered wrongly").made_by("cargo xtask examined --write-docs", machine);
     page.block(INTRODUCTION).block(table(rows)).block(sums(rows))

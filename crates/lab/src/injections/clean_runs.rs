@@ -14,7 +14,7 @@ use crate::progress::Progress;
 
 /// How long a run takes, about.
 const RUN_S: f64 = 9.0;
-const PATH: &str = "docs/clean-runs.md";
+const PATH: &str = "docs/lab/clean-runs.md";
 const METHOD: &str = "\
 Loads that nothing is wrong with, measured again and again, each in a network namespace of its own with server and client on
 one core each. The task fails when a run is INVALID, or when a rule makes more than a note of more than 2 % of them.
@@ -117,7 +117,7 @@ pub struct Options {
     /// How often each load
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     repeat: u32,
-    /// Write docs/clean-runs.md as well, after each round
+    /// Write docs/lab/clean-runs.md as well, after each round
     #[arg(long)]
     write_docs: bool,
 }
@@ -161,7 +161,7 @@ fn add(tally: &mut Tally, maker: &Maker, script: &str) -> Result<()> {
     Ok(())
 }
 
-/// `docs/clean-runs.md`.
+/// `docs/lab/clean-runs.md`.
 fn page(machine: &str, by_load: &BTreeMap<&str, Tally>, times: u32) -> Page {
     let command = format!("cargo xtask clean-runs --repeat {times} --write-docs");
     Page::new("Clean runs").made_by(&command, machine).block(METHOD).block(table(by_load))

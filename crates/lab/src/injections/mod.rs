@@ -103,7 +103,7 @@ pub struct Options {
     /// Only the faults that are made up, which take no time
     #[arg(long, conflicts_with = "write_docs")]
     made_up: bool,
-    /// Write docs/injections.md as well, after each round; with --only the rows of these rules
+    /// Write docs/lab/injections.md as well, after each round; with --only the rows of these rules
     #[arg(long)]
     write_docs: bool,
 }

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use super::{Rounds, Row};
 use crate::markdown::{self, Page, Table};
 
-pub(super) const PATH: &str = "docs/injections.md";
+pub(super) const PATH: &str = "docs/lab/injections.md";
 
 const INTRODUCTION: &str = "\
 Every validity rule has to fire on its fault, beside none that has nothing to do with it, and to be silent without it, or
@@ -40,7 +40,7 @@ pub(super) fn tables(made: &[Row], made_up: &[Row]) -> String {
     if made.is_empty() { made_up } else { format!("{}\n\n{}\n{made_up}", statement(rounds(made)), real_table(made)) }
 }
 
-/// `docs/injections.md`.
+/// `docs/lab/injections.md`.
 pub(super) fn render(machine: &str, made: &[Row], made_up: &[Row]) -> Page {
     let Rounds { faults, clean } = rounds(made);
     let ways: BTreeSet<&&str> = made.iter().filter(|row| !row.is_impossible).flat_map(|row| row.rules).collect();

@@ -25,7 +25,7 @@ const TOOLS: &[Tool] = &[
 /// Namespace of the agents.
 const NAMESPACE: &str = "load";
 /// Page with the rights that a user needs, in a block of YAML.
-const PAGE: &str = "docs/agents.md";
+const PAGE: &str = "docs/reference/agents.md";
 /// The cluster is there within this time.
 const UP: Duration = Duration::from_secs(180);
 const LOOK: Duration = Duration::from_millis(100);

@@ -36,7 +36,7 @@ pub struct Options {
     /// A flame graph of each rung as well, and one of its PHP functions, which costs CPU time; needs php-excimer
     #[arg(long, conflicts_with = "write_docs")]
     profile: bool,
-    /// Write docs/wordpress-ladder.md as well, or docs/wordpress-tables.md
+    /// Write docs/lab/wordpress-ladder.md as well, or docs/lab/wordpress-tables.md
     #[arg(long)]
     write_docs: bool,
 }

@@ -25,11 +25,11 @@ pub(super) struct Page {
 pub(super) const LADDER: Page = Page {
     experiment: "wordpress-ladder",
     folder: "target/ladder",
-    path: "docs/wordpress-ladder.md",
+    path: "docs/lab/wordpress-ladder.md",
     title: "The WordPress ladder, measured",
     introduction: "\
 `cargo xtask ladder --write-docs` measures `plimsoll experiment wordpress-ladder` and writes this page. Each rung is a server of
-its own, started anew for each block; blocks are shuffled. Settings are explained in [WordPress](wordpress.md).
+its own, started anew for each block; blocks are shuffled. Settings are explained in [WordPress](../reference/wordpress.md).
 ",
     published: &PUBLISHED,
 };
@@ -37,7 +37,7 @@ its own, started anew for each block; blocks are shuffled. Settings are explaine
 pub(super) const TABLES: Page = Page {
     experiment: "wordpress-tables",
     folder: "target/wordpress-tables",
-    path: "docs/wordpress-tables.md",
+    path: "docs/lab/wordpress-tables.md",
     title: "Tables of WordPress, measured",
     introduction: "\
 `cargo xtask ladder --tables --write-docs` measures `plimsoll experiment wordpress-tables` and writes this page: 1 to 20
@@ -48,7 +48,7 @@ block; blocks are shuffled.
 };
 
 const LEGEND: &str = "\
-- *verdict*: the worst of all blocks, with the [rules](rules.md) that made it so.
+- *verdict*: the worst of all blocks, with the [rules](../reference/rules.md) that made it so.
 - *limiter*: that of at least half of the blocks; `-` where there is none.
 - *goodput*, *interval*: responses per second that met the contract, mean over the blocks, with a 95 % t interval from 6 blocks
   on; `>=` where the load took CPU time that the server would have used.

@@ -24,7 +24,7 @@ pub struct Options {
     /// This row alone; can be repeated
     #[arg(long, value_name = "ROW", conflicts_with = "write_docs", value_parser = names())]
     only: Vec<String>,
-    /// Write docs/manners.md as well; needs curl and wrk
+    /// Write docs/lab/http-conformance.md as well; needs curl and wrk
     #[arg(long)]
     write_docs: bool,
 }

@@ -5,7 +5,7 @@ use std::process::Command;
 use super::{Row, UPLOAD_BYTES};
 use crate::markdown::{Page, Table};
 
-pub(super) const PATH: &str = "docs/manners.md";
+pub(super) const PATH: &str = "docs/lab/http-conformance.md";
 
 const INTRODUCTION: &str = "\
 Made by `cargo xtask manners --write-docs`. A server on a raw socket does to each request what the first column says; *RFC* is

@@ -90,7 +90,7 @@ pub struct Options {
     /// Sweeps of 8 seconds: does everything still run?
     #[arg(long, conflicts_with = "write_docs")]
     quick: bool,
-    /// Write docs/noise.md as well, after each try of all cases
+    /// Write docs/lab/noise.md as well, after each try of all cases
     #[arg(long)]
     write_docs: bool,
     #[command(flatten)]

@@ -6,7 +6,7 @@ use super::Row;
 use super::answer::{Quiet, State, TRUTH_PER_S, Try, faults, has_to_be_close, middle, misses_max, off};
 use crate::markdown::{Page, Table};
 
-pub(super) const PATH: &str = "docs/noise.md";
+pub(super) const PATH: &str = "docs/lab/noise.md";
 
 const INTRODUCTION: &str = "\
 Sweeps of the built-in server, whose capacity is arithmetic (4 workers of 2 ms: 2,000 requests per second), beside noise of
@@ -34,7 +34,7 @@ pub(super) fn table(rows: &[Row], quiet: &Quiet) -> Table {
     table
 }
 
-/// `docs/noise.md`.
+/// `docs/lab/noise.md`.
 pub(super) fn render(command: &str, machine: &str, rows: &[Row], quiet: &Quiet) -> Page {
     let page = Page::new("Noise").made_by(command, machine).block(INTRODUCTION);
     let page = page.block(format_args!("Quiet machine, {}.", said_of(quiet))).block(table(rows, quiet));

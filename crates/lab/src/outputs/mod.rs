@@ -50,7 +50,7 @@ pub struct Options {
     /// Run no tool: take the fixtures as they are
     #[arg(long, conflicts_with = "only")]
     stored: bool,
-    /// Write docs/outputs.md as well: what audit reads in all fixtures
+    /// Write docs/lab/outputs.md as well: what audit reads in all fixtures
     #[arg(long)]
     write_docs: bool,
 }

@@ -10,11 +10,11 @@ use super::tool::TOOLS;
 use super::{CASES, Fixture};
 use crate::markdown::{Page, Table};
 
-pub(super) const PATH: &str = "docs/outputs.md";
+pub(super) const PATH: &str = "docs/lab/outputs.md";
 
 const INTRODUCTION: &str = "\
 Made by `cargo xtask outputs --write-docs`. Each tool met servers that fail in a known way; the table has the share of failed
-requests that [`plimsoll audit`](audit.md) reads in what the tool printed.
+requests that [`plimsoll audit`](../reference/audit.md) reads in what the tool printed.
 
 - One share: the server has counted the same, but for what was on its way when the tool's time was up.
 - Two shares: what is read, and what the server has counted; the output does not tell. `audit` says of the rule in brackets that

@@ -57,7 +57,7 @@ pub struct Options {
     /// Directory for the raw output of every tool, and rounds.csv with the figures of every round
     #[arg(long, value_name = "DIR")]
     raw: Option<PathBuf>,
-    /// Write docs/peers.md as well
+    /// Write docs/lab/peers.md as well
     #[arg(long)]
     write_docs: bool,
 }
@@ -126,7 +126,7 @@ pub fn run(options: Options) -> Result<()> {
     let page = page::render(&lab, &settings, &results);
     print!("{page}");
     if settings.write_docs {
-        workspace::write("docs/peers.md", &page)?;
+        workspace::write("docs/lab/peers.md", &page)?;
     }
     Ok(())
 }

@@ -81,7 +81,7 @@ pub struct Options {
     /// Seed of the order within them
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Write docs/observer-cost.md as well
+    /// Write docs/lab/observer-cost.md as well
     #[arg(long)]
     write_docs: bool,
 }

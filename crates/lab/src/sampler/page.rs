@@ -5,7 +5,7 @@ use model::Estimate;
 use super::{CONNECTIONS, LOOKS_MAX, LOSS_MAX, Results, SLEEPERS, STATES_MAX, THREADS, UNACCOUNTED_MAX};
 use crate::markdown::{Page, Table};
 
-pub(super) const PATH: &str = "docs/observer-cost.md";
+pub(super) const PATH: &str = "docs/lab/observer-cost.md";
 
 const METHOD: &str = "\
 - CPU shares are of one core, from the thread's CPU clock (`observed.sampler` and `observed.pools_sampler` of a record). The
@@ -78,7 +78,7 @@ fn goodput(results: &Results) -> [Row; 3] {
     ]
 }
 
-/// `docs/observer-cost.md`.
+/// `docs/lab/observer-cost.md`.
 pub(super) fn render(machine: &str, results: &Results) -> Page {
     let command = format!("cargo xtask sampler --blocks {} --write-docs", results.steady.n);
     Page::new("Monitoring overhead").made_by(&command, machine).block(table(results)).block(METHOD)

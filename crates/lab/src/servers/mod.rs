@@ -39,7 +39,7 @@ pub struct Options {
     /// Length of each window in seconds; below 5 plimsoll calls it too short
     #[arg(long, value_name = "S", default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..))]
     seconds: u32,
-    /// Write docs/servers.md as well; with --only the rows of these servers
+    /// Write docs/lab/servers.md as well; with --only the rows of these servers
     #[arg(long)]
     write_docs: bool,
 }

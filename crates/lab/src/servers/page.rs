@@ -7,7 +7,7 @@ use super::{Row, Settings, setups};
 use crate::markdown::{Page, Table, line};
 use stats::median;
 
-pub(super) const PATH: &str = "docs/servers.md";
+pub(super) const PATH: &str = "docs/lab/servers.md";
 
 const LEGEND: &str = "\
 - *closed*, *open*: verdict of the small page, and the rules worse than a note. An open loop asks for a quarter of the rate that

@@ -86,7 +86,7 @@ pub struct Options {
     /// Another plimsoll than the one built here
     #[arg(long, value_name = "PATH")]
     binary: Option<PathBuf>,
-    /// Write docs/zoo.md as well; with --only the others are listed without an answer
+    /// Write docs/lab/bottleneck-tests.md as well; with --only the others are listed without an answer
     #[arg(long)]
     write_docs: bool,
 }

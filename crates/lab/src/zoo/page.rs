@@ -5,7 +5,7 @@ use crate::markdown::{Page, Table};
 use model::Confidence;
 use model::human::{count, percent};
 
-pub(super) const PATH: &str = "docs/zoo.md";
+pub(super) const PATH: &str = "docs/lab/bottleneck-tests.md";
 
 const INTRODUCTION: &str = "\
 Servers from Debian's packages and language runtimes, each with one limit that is known because it was set. Each is measured
@@ -23,7 +23,7 @@ pub(super) fn table(rows: &[Row]) -> Table {
     table
 }
 
-/// `docs/zoo.md`.
+/// `docs/lab/bottleneck-tests.md`.
 pub(super) fn render(machine: &str, rows: &[Row]) -> Page {
     let page = Page::new("The limiter against known servers").made_by("cargo xtask zoo --write-docs", machine);
     page.block(INTRODUCTION).block(table(rows)).block(sums(rows)).section("Set-ups").block(list(rows))

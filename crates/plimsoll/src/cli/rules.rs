@@ -21,7 +21,7 @@ pub(crate) struct RulesArgs {
     /// One JSON object on stdout instead of text
     #[arg(long)]
     pub(crate) json: bool,
-    /// The page docs/rules.md on stdout instead of text
+    /// The page docs/reference/rules.md on stdout instead of text
     #[arg(long, conflicts_with_all = ["json", "ids"])]
     pub(crate) markdown: bool,
 }

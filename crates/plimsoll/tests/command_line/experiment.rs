@@ -10,7 +10,7 @@ fn experiment(content: &str, args: &[&str]) -> Program {
 }
 
 /// The page on other machines.
-const AGENTS: &str = include_str!("../../../../docs/agents.md");
+const AGENTS: &str = include_str!("../../../../docs/reference/agents.md");
 
 #[test]
 fn the_file_for_other_machines_in_the_documentation_is_two_sweeps_and_a_comparison() {

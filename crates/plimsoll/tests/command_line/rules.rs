@@ -2,7 +2,7 @@
 
 use crate::support::{plimsoll, text};
 
-const PAGE: &str = include_str!("../../../../docs/rules.md");
+const PAGE: &str = include_str!("../../../../docs/reference/rules.md");
 
 #[test]
 fn every_rule_has_a_line_and_those_that_cannot_be_checked_a_reason() {
@@ -50,7 +50,10 @@ fn one_rule_is_explained_with_an_example_and_a_slip_is_told() {
 #[test]
 fn the_page_is_the_one_that_the_rules_make() {
     let made = plimsoll(["rules", "--markdown"]).run();
-    assert!(made.exits(0).stdout == PAGE, "docs/rules.md is not what the rules say; write it with: cargo xtask docs");
+    assert!(
+        made.exits(0).stdout == PAGE,
+        "docs/reference/rules.md is not what the rules say; write it with: cargo xtask docs"
+    );
 }
 
 /// The page lists them nowhere else.

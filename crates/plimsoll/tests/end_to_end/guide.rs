@@ -1,9 +1,9 @@
-//! Every command line of docs/coming-from.md, as a shell takes it: against a private server, and shortened.
+//! Every command line of docs/guide/coming-from-other-tools.md, as a shell takes it: against a private server, and shortened.
 
 use crate::support::{Certificate, Findings, Kind, SOCKET, Server, Site, count, shell, text};
 use serde_json::Value;
 
-const GUIDE: &str = include_str!("../../../../docs/coming-from.md");
+const GUIDE: &str = include_str!("../../../../docs/guide/coming-from-other-tools.md");
 
 /// More would make the tests long, and mean nothing else.
 const REQUESTS_MAX: u64 = 100;

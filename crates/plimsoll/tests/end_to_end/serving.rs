@@ -120,7 +120,7 @@ fn what_cannot_be_served_is_told_in_one_line() {
     }
 }
 
-const PAGE: &str = include_str!("../../../../docs/serve.md");
+const PAGE: &str = include_str!("../../../../docs/reference/serve.md");
 
 #[test]
 fn every_command_line_of_the_page_works() {

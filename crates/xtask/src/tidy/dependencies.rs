@@ -1,4 +1,4 @@
-//! docs/dependencies.md has the reason for each direct dependency, and who uses it.
+//! docs/lab/dependencies.md has the reason for each direct dependency, and who uses it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use toml::{Table, Value};
 
 use super::{Violation, edges};
 
-const PAGE: &str = "docs/dependencies.md";
+const PAGE: &str = "docs/lab/dependencies.md";
 
 /// By dependency and crate that uses it: in which kinds.
 type Users = BTreeMap<String, BTreeMap<String, BTreeSet<&'static str>>>;
@@ -110,7 +110,7 @@ mod tests {
                         | `csv` | tables | a, b |\n| `proptest` | properties | a (tests) |\n";
 
     fn broken(page: &str) -> Vec<String> {
-        let page = ("docs/dependencies.md", page);
+        let page = ("docs/lab/dependencies.md", page);
         let sources: Vec<_> =
             MANIFESTS.into_iter().chain([page]).map(|(path, text)| (path.to_owned(), text.to_owned())).collect();
         rows(&sources).into_iter().map(|violation| format!("{}: {}", violation.line, violation.message)).collect()

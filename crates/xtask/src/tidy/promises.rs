@@ -1,10 +1,10 @@
-//! docs/security.md names the test of each promise, and the test exists.
+//! docs/reference/security.md names the test of each promise, and the test exists.
 
 use std::collections::BTreeSet;
 
 use super::Violation;
 
-const PAGE: &str = "docs/security.md";
+const PAGE: &str = "docs/reference/security.md";
 /// Below it each row of the table has its tests in its last cell; above it each promise has files with tests at its end.
 const DANGERS: &str = "## Dangers";
 /// How an item begins that promises nothing.
@@ -138,7 +138,7 @@ mod tests {
             ("crates/plimsoll/tests/serve/web.rs", CODE),
             ("crates/stack/src/ready.rs", "fn a() {}\n"),
             ("fuzz/fuzz_targets/har.rs", "fuzz_target!(|data: &[u8]| read(data));\n"),
-            ("docs/security.md", page),
+            ("docs/reference/security.md", page),
         ];
         let sources = files.map(|(path, text)| (path.to_owned(), text.to_owned()));
         tested(&sources).into_iter().map(|violation| format!("{}: {}", violation.line, violation.message)).collect()

@@ -38,6 +38,6 @@ mod tests {
     fn the_architecture_is_a_page_and_others_are_as_long_as_they_are() {
         assert_eq!(file("ARCHITECTURE.md", &"x\n".repeat(120)), []);
         assert_eq!(file("ARCHITECTURE.md", &"x\n".repeat(121)).len(), 1);
-        assert_eq!(file("docs/rules.md", &"x\n".repeat(1000)), []);
+        assert_eq!(file("docs/reference/rules.md", &"x\n".repeat(1000)), []);
     }
 }

@@ -26,7 +26,10 @@ fn a_quantile_that_is_a_bound_or_withheld_is_named_as_its_readers_ask_for_it() {
 
 #[test]
 fn each_rule_that_makes_a_goodput_a_bound_is_in_the_catalogue() {
-    let all = bounding::PEAK_AT_LEAST.into_iter().chain(bounding::GOODPUT_AT_LEAST).chain([bounding::SHARED_CPUS]);
+    let all = bounding::PEAK_AT_LEAST
+        .into_iter()
+        .chain(bounding::GOODPUT_AT_LEAST)
+        .chain([bounding::SHARED_CPUS, bounding::ALL_CONNECTIONS_BUSY]);
     for id in all {
         assert!(rules().iter().any(|rule| rule.id == id), "{id}");
     }

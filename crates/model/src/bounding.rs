@@ -9,6 +9,8 @@ pub const QUANTILE_CUT: &str = "ER-05";
 pub const UNANSWERED_FIGURE: &str = "censored";
 /// Most of a quantile may be the client's own send delay ([`crate::Quantile::at_most_figure`]): it is an upper bound.
 pub const QUANTILE_DELAYED: &str = "CL-03";
+/// Requests waited for a free connection: service and response times are lower bounds.
+pub const ALL_CONNECTIONS_BUSY: &str = "CL-15";
 /// Rules that make the goodput of a load a lower bound: a busy client, and a lost agent.
 pub const GOODPUT_AT_LEAST: [&str; 2] = ["CL-01", "CL-18"];
 /// Rules that make the goodput of a peak a lower bound: those of a load, a sweep without saturation, and a peak at its end.

@@ -26,7 +26,7 @@ fn knee_text(record: &SweepRecord, over: Over) -> String {
     match record.knee {
         Some(knee) => {
             let interval = knee_interval(&knee, over);
-            format!("{}{interval}; beyond it, more load only adds queueing delay", over.place(knee.load))
+            format!("{}{interval}; beyond it, more load only adds queueing delay", knee_place(&knee, over))
         }
         None => NoKnee::of(record).sentence().to_owned(),
     }
@@ -76,11 +76,24 @@ impl NoKnee {
     }
 }
 
+/// The knee in a sentence, with as many digits as its interval: rounded by itself it could lie outside of that.
+fn knee_place(knee: &Knee, over: Over) -> String {
+    match (knee.low, knee.high, over) {
+        (Some(low), Some(high), Over::Connections) => format!("{} connections", knee_number(knee.load, [low, high])),
+        _ => over.place(knee.load),
+    }
+}
+
+/// A number of connections beside the interval of the knee.
+fn knee_number(load: f64, [low, high]: [f64; 2]) -> String {
+    let digits = if high - low < CLOSE { 2 } else { 1 };
+    if load < WHOLE { format!("{load:.digits$}") } else { Over::Connections.number(load.round()) }
+}
+
 fn knee_interval(knee: &Knee, over: Over) -> String {
     match (knee.low, knee.high, over) {
         (Some(low), Some(high), Over::Connections) => {
-            let digits = if high - low < CLOSE { 2 } else { 1 };
-            let number = |load: f64| if load < WHOLE { format!("{load:.digits$}") } else { over.number(load.round()) };
+            let number = |load: f64| knee_number(load, [low, high]);
             format!(" (95 % interval {} to {})", number(low), number(high))
         }
         (_, Some(high), Over::Rate) => format!(" (held; {} was not)", rate(high)),
@@ -116,6 +129,18 @@ fn fall_text(fall: &Retrograde, over: Over) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// "knee 4.3 connections (95 % interval 4.32 to 4.37)".
+    #[test]
+    fn a_knee_is_never_rounded_out_of_its_interval() {
+        let of = |load, low, high| {
+            knee_place(&Knee { load, low: Some(low), high: Some(high), ..Knee::default() }, Over::Connections)
+        };
+        assert_eq!(of(4.34, 4.32, 4.37), "4.34 connections");
+        assert_eq!(of(4.34, 3.9, 4.8), "4.3 connections");
+        assert_eq!(of(180.4, 150.0, 200.0), "180 connections");
+        assert_eq!(knee_place(&Knee { load: 4.34, ..Knee::default() }, Over::Connections), "4.3 connections");
+    }
 
     #[test]
     fn ends_of_an_interval_have_the_digits_that_tell_them_apart() {

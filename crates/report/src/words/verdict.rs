@@ -1,8 +1,10 @@
 //! A verdict in words: its state, what it means for the numbers, and the rules that were not checked.
 
+use crate::bounds::{is_bound_by, is_disturbed};
 use crate::words::compared::compared;
 use crate::words::fact::{About, Fact, Tone};
-use model::{FindingState, Plan, Verdict, VerdictState};
+use model::human::count;
+use model::{FindingState, Plan, Verdict, VerdictState, bounding};
 use std::collections::BTreeMap;
 
 /// The verdict on loads that did `plan`, with what of their responses was compared; of other results without.
@@ -32,11 +34,38 @@ pub(crate) fn meaning(verdict: &Verdict) -> String {
         verdict.findings.iter().filter(|f| f.state == decisive).map(|finding| finding.rule.as_str()).collect();
     let rules = rules.join(", ");
     match verdict.state {
-        VerdictState::Valid if rules.is_empty() => "all validity checks passed".to_owned(),
-        VerdictState::Valid => format!("the numbers stand, with warnings ({rules})"),
-        VerdictState::Bound => format!("some of the numbers are only bounds ({rules})"),
+        VerdictState::Valid if rules.is_empty() => passed(verdict.unchecked.len()),
+        VerdictState::Valid => format!("the numbers can be used, with warnings ({rules})"),
+        VerdictState::Bound => format!("{} ({rules})", bounds(verdict)),
         VerdictState::Invalid => format!("do not use these numbers ({rules})"),
     }
+}
+
+/// No rule found a fault, and so many could not be checked.
+fn passed(unchecked: usize) -> String {
+    match unchecked {
+        0 => "all validity checks passed".to_owned(),
+        n => format!("all validity checks that could be made passed, {} could not", count(n as u64)),
+    }
+}
+
+/// Which of the numbers are bounds, and of which side.
+fn bounds(verdict: &Verdict) -> String {
+    let is_bound_by_any = |rules: &[&str]| rules.iter().any(|rule| is_bound_by(verdict, rule));
+    let by_others = is_disturbed(verdict) || is_bound_by(verdict, bounding::SHARED_CPUS);
+    let is_goodput = by_others || is_bound_by_any(&bounding::PEAK_AT_LEAST);
+    let is_latency = by_others || is_bound_by(verdict, bounding::QUANTILE_DELAYED);
+    let of_both = match (is_goodput, is_latency) {
+        (true, true) => Some("goodput is at least, and latency at most, what is shown"),
+        (true, false) => Some("goodput is at least what is shown"),
+        (false, true) => Some("latency is at most what is shown"),
+        (false, false) => None,
+    };
+    let is_cut = is_bound_by_any(&[bounding::QUANTILE_CUT, bounding::ALL_CONNECTIONS_BUSY]);
+    let of_tail = is_cut.then_some("upper latencies are at least what is shown");
+    let of_quantiles = is_bound_by(verdict, bounding::QUANTILE_WITHHELD).then_some("upper quantiles are not known");
+    let all: Vec<&str> = [of_both, of_tail, of_quantiles].into_iter().flatten().collect();
+    if all.is_empty() { "the findings below say which numbers are bounds".to_owned() } else { all.join("; ") }
 }
 
 /// The rules that were not checked; those with the same reason together.
@@ -88,6 +117,7 @@ pub(crate) const fn consequence(state: FindingState) -> (&'static str, &'static 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::Finding;
 
     #[test]
     fn rules_that_were_not_checked_stand_together_by_their_reason() {
@@ -99,6 +129,50 @@ mod tests {
             unchecked_why: reasons.map(|(rule, why)| (rule.to_owned(), why.to_owned())).into(),
         };
         assert_eq!(unchecked(&verdict), "EN-01, SV-02, nobody looked; LD-05, no window; ST-07, for want of data");
+    }
+
+    /// "Some of the numbers are only bounds" stood above numbers of which none had a sign.
+    #[test]
+    fn a_bound_is_never_told_without_the_number_that_is_one() {
+        let of = |rules: &[&str]| {
+            let finding = |rule: &&str| Finding {
+                rule: (*rule).to_owned(),
+                state: FindingState::Bound,
+                message: String::new(),
+                remedy: String::new(),
+                evidence: BTreeMap::new(),
+            };
+            let findings = rules.iter().map(finding).collect();
+            meaning(&Verdict {
+                state: VerdictState::Bound,
+                findings,
+                unchecked: Vec::new(),
+                unchecked_why: BTreeMap::new(),
+            })
+        };
+        assert_eq!(of(&["LD-08", "EN-03"]), "goodput is at least, and latency at most, what is shown (LD-08, EN-03)");
+        assert_eq!(of(&["SA-01"]), "goodput is at least what is shown (SA-01)");
+        assert_eq!(of(&["LD-04"]), "upper quantiles are not known (LD-04)");
+        assert_eq!(
+            of(&["CL-03", "ER-05"]),
+            "latency is at most what is shown; upper latencies are at least what is shown (CL-03, ER-05)"
+        );
+        assert_eq!(of(&["ZZ-01"]), "the findings below say which numbers are bounds (ZZ-01)");
+    }
+
+    #[test]
+    fn a_verdict_counts_the_checks_that_could_not_be_made() {
+        let of = |unchecked: &[&str]| {
+            let unchecked: Vec<String> = unchecked.iter().map(|rule| (*rule).to_owned()).collect();
+            meaning(&Verdict {
+                state: VerdictState::Valid,
+                findings: Vec::new(),
+                unchecked,
+                unchecked_why: BTreeMap::new(),
+            })
+        };
+        assert_eq!(of(&[]), "all validity checks passed");
+        assert_eq!(of(&["SV-01", "SV-02"]), "all validity checks that could be made passed, 2 could not");
     }
 
     #[test]

@@ -59,7 +59,6 @@ pub(super) static ALL: &[Real] = &[
     Real {
         rules: &["CL-11", "NE-10"],
         fault: "client with 128 KiB receive buffers paused repeatedly during 64 MiB bodies",
-        // What it reads keeps its thread busy whenever it runs.
         may: &[],
         faulty: "echo 4096 65536 131072 >/proc/sys/net/ipv4/tcp_rmem
             target; load 3s '/zero?size=64MiB' -c 8 & underway; stutter 0.1 $!; wait $!",

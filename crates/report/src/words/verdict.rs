@@ -45,7 +45,7 @@ pub(crate) fn meaning(verdict: &Verdict) -> String {
 fn passed(unchecked: usize) -> String {
     match unchecked {
         0 => "all validity checks passed".to_owned(),
-        n => format!("all validity checks that could be made passed, {} could not", count(n as u64)),
+        n => format!("all validity checks that could be made passed ({} could not)", count(n as u64)),
     }
 }
 
@@ -172,7 +172,7 @@ mod tests {
             })
         };
         assert_eq!(of(&[]), "all validity checks passed");
-        assert_eq!(of(&["SV-01", "SV-02"]), "all validity checks that could be made passed, 2 could not");
+        assert_eq!(of(&["SV-01", "SV-02"]), "all validity checks that could be made passed (2 could not)");
     }
 
     #[test]

@@ -49,11 +49,6 @@ impl Program {
     }
 
     /// The directory it runs in.
-    /// True once it has ended by itself.
-    pub(crate) fn has_ended(&mut self) -> bool {
-        self.child.try_wait().expect("our own child").is_some()
-    }
-
     pub(crate) fn directory(&self) -> &Path {
         self.directory.path()
     }
@@ -104,6 +99,11 @@ pub(crate) struct Started {
 impl Started {
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
+    }
+
+    /// True once it has ended by itself.
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.child.try_wait().expect("our own child").is_some()
     }
 
     pub(crate) fn directory(&self) -> &Path {

@@ -86,8 +86,8 @@ fn text(directory: &Path) -> Result<String, String> {
     stored_text(&directory.join(RESULT), RESULT_MAX_BYTES).map_err(|error| match error {
         ReadError::Io(error) => match error.kind() {
             ErrorKind::NotFound if has_events(directory) => {
-                "there is no run.json: the measurement still runs, or it was killed; plimsoll report --recover DIR makes the \
-                 result of what was measured"
+                "the result is missing (no run.json): the measurement still runs, or it was killed; plimsoll report --recover DIR makes it \
+                 of what was measured"
                     .into()
             }
             ErrorKind::NotFound if directory.is_dir() => "not a run directory (no run.json in it)".into(),
@@ -156,7 +156,7 @@ pub(crate) mod tests {
         assert!(read_error(&directory.join("nowhere")).ends_with("no such directory"));
         assert!(read_error(directory).contains("not a run directory"));
         std::fs::write(directory.join("events.jsonl"), "").unwrap();
-        assert!(read_error(directory).contains("did not end"));
+        assert!(read_error(directory).contains("it was killed"));
         assert!(read_error(&directory.join("events.jsonl")).contains("not a directory"));
         let without_sweeps = report::json::sweeps(&report::record::sweeps_record(Vec::new()));
         for (text, said) in [

@@ -1,44 +1,35 @@
 //! ^C, or the terminal going away: the first signal ends the load and keeps what was measured, a later one ends the program.
 
 use crate::exit::{CommandError, Exit};
+use crate::sys;
 use procfs::process::Process;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::flag;
-use signal_hook::iterator::Signals;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// A signal that comes so soon after the first one belongs to it: GNU `timeout` signals its child and then its process group, in
 /// which the child is once more, and some terminals repeat ^C.
-const SAME_SIGNAL: Duration = Duration::from_secs(1);
+const SAME_SIGNAL_NS: u64 = model::NS_PER_S;
 
 /// A flag that SIGINT, SIGTERM and SIGHUP set. The last is left alone for whoever wants it ignored: `nohup` is for runs that
 /// outlive their terminal.
 pub(crate) fn watch() -> Result<Arc<AtomicBool>, CommandError> {
-    let watched: Vec<i32> =
-        [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| *signal != SIGHUP || !is_ignored(SIGHUP)).collect();
-    let (stop, ends_at_once) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
-    for signal in &watched {
-        flag::register_conditional_shutdown(*signal, i32::from(Exit::Interrupted.code()), Arc::clone(&ends_at_once))
-            .and_then(|_| flag::register(*signal, Arc::clone(&stop)))
-            .map_err(|error| cannot_watch(*signal, &error))?;
+    let stop = Arc::new(AtomicBool::new(false));
+    let first_ns = Arc::new(AtomicU64::new(0));
+    for signal in [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| *signal != SIGHUP || !is_ignored(SIGHUP)) {
+        let (stop, first_ns) = (Arc::clone(&stop), Arc::clone(&first_ns));
+        let action = move |now_ns: u64| match first_ns.compare_exchange(0, now_ns, Ordering::Relaxed, Ordering::Relaxed)
+        {
+            Ok(_) => {
+                stop.store(true, Ordering::Relaxed);
+                None
+            }
+            Err(first_ns) => (now_ns >= first_ns + SAME_SIGNAL_NS).then_some(i32::from(Exit::Interrupted.code())),
+        };
+        sys::on_signal(signal, action)
+            .map_err(|error| CommandError::usage(format!("cannot watch for signal {signal}: {error}")))?;
     }
-    let mut signals = Signals::new(&watched).map_err(|error| cannot_watch(SIGINT, &error))?;
-    let arm_after_the_first = move || {
-        if signals.forever().next().is_some() {
-            thread::sleep(SAME_SIGNAL);
-            ends_at_once.store(true, Ordering::Relaxed);
-        }
-    };
-    let builder = thread::Builder::new().name("signals".to_owned());
-    builder.spawn(arm_after_the_first).map_err(|error| cannot_watch(SIGINT, &error))?;
     Ok(stop)
-}
-
-fn cannot_watch(signal: i32, error: &std::io::Error) -> CommandError {
-    CommandError::usage(format!("cannot watch for signal {signal}: {error}"))
 }
 
 /// True if the program was started with the signal ignored; false where the kernel does not tell.

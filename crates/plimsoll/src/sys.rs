@@ -1,9 +1,30 @@
-//! The one `unsafe` of this crate: the program's own text leaves memory when a phase is over that needed it.
+//! The `unsafe` of this crate: the program's own text leaves memory when a phase is over that needed it, and what a signal does.
 
-#![allow(unsafe_code, reason = "`madvise` is unsafe by its contract; see the block")]
+#![allow(unsafe_code, reason = "`madvise` and signal handlers are unsafe by their contracts; see the blocks")]
 
+use clock::monotonic_ns;
 use procfs::process::{MMPermissions, MMapPath, MemoryMap, Process};
 use rustix::mm::{Advice, madvise};
+
+/// Has `action` called with the time of each signal of this kind; the exit code that it returns, if any, ends the program at
+/// once. The action may touch atomics only: it runs between any two instructions of the program.
+///
+/// # Errors
+/// When the kernel does not let this process handle the signal.
+pub(crate) fn on_signal(
+    signal: i32,
+    action: impl Fn(u64) -> Option<i32> + Send + Sync + 'static,
+) -> std::io::Result<()> {
+    let handler = move || {
+        if let Some(code) = action(monotonic_ns()) {
+            signal_hook::low_level::exit(code);
+        }
+    };
+    // SAFETY: a handler may only do what is safe between any two instructions of any thread. `monotonic_ns` is `clock_gettime`
+    // and `exit` is `_exit`, both of which POSIX lists as safe there; the actions of this crate (`interrupt`) use atomics. None
+    // of them allocates, locks or unwinds.
+    unsafe { signal_hook::low_level::register(signal, handler) }.map(drop)
+}
 
 /// Lets the kernel take the pages of programs and libraries that this process has used so far out of its memory; those that
 /// are used again come back from the page cache, which costs a fault of a microsecond each.

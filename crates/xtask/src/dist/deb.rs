@@ -36,7 +36,8 @@ pub(super) fn documents(program: &Path, sources: &Path, licences: &Path) -> Resu
 pub(super) fn pack(copy: &Snapshot, target: &Path, platform: &Platform, output: &Path) -> Result<()> {
     let tool = tools::compiled(TOOL, TOOL_VERSION)?;
     // The binary is stripped already, and another program must not make another one of it.
-    let arguments = ["deb", "--quiet", "--no-build", "--no-strip", "--locked", "--package", "plimsoll"];
+    let arguments =
+        ["deb", "--quiet", "--no-build", "--no-strip", "--locked", "--profile", "dist", "--package", "plimsoll"];
     let mut command = tools::cargo(&tool, &arguments)?;
     command.args(["--target", platform.triple, "--output"]).arg(output).current_dir(&copy.root);
     command.env("CARGO_TARGET_DIR", target).env("SOURCE_DATE_EPOCH", copy.epoch_s.to_string());

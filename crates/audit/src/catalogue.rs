@@ -3,7 +3,6 @@
 use crate::planned_rules;
 use judge::{Check, RenderRule, Rule, states_in};
 use model::{CatalogueRecord, FORMAT_RULES, Finding, RuleCard, RuleText, alike};
-
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 

@@ -25,12 +25,12 @@ pub use claim::{Claims, Figure, Mode, Row};
 pub use compare::compare;
 pub use context::{Context, ContextError, Processes, Sockets};
 pub use planned::{PlannedRule, planned_rules};
+pub use readers::tools_in_words;
 pub use rules::{AuditRule, rules};
 pub use text::{BYTES_MAX, Text};
 
 use facts::Facts;
 use model::{AuditConnections, AuditRecord, Claim, Estimate, FORMAT_AUDIT, Knee, Redacted, count_secrets};
-pub use readers::tools_in_words;
 use std::fmt;
 use thiserror::Error;
 

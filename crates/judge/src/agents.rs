@@ -8,8 +8,8 @@ use model::{AgentRecord, Evidence, Finding, Observed};
 pub(crate) fn outcome(rule: &Rule, evidence: &Evidence) -> Option<Outcome> {
     let whole = rule.judge_load(evidence)?;
     let seen: Vec<&AgentRecord> = evidence.agents.iter().filter(|agent| agent.machine.is_some()).collect();
-    let is_of_client = rule.needs.iter().any(|need| need.is_of_client());
-    if seen.is_empty() || !matches!(whole, Outcome::Unchecked(_)) || !is_of_client {
+    let is_of_client = || rule.needs.iter().any(|need| need.is_of_client());
+    if seen.is_empty() || !matches!(whole, Outcome::Unchecked(_)) || !is_of_client() {
         return Some(whole);
     }
     let (mut worst, mut fired, mut unchecked) = (None::<(&AgentRecord, Finding)>, 0, None);
@@ -61,8 +61,7 @@ fn placed(agent: &AgentRecord, mut finding: Finding, fired: usize) -> Finding {
 mod tests {
     use super::*;
     use crate::judge_run;
-    use crate::testing::clean_run;
-    use crate::testing::unlike_agents;
+    use crate::testing::{clean_run, unlike_agents};
 
     /// A load of two agents, which see quiet machines of their own.
     fn two_clients() -> Evidence {

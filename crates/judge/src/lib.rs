@@ -42,6 +42,7 @@ pub use capacity::{CapacityClaim, judge_capacity};
 pub use comparison::{
     ComparedLoad, ComparisonClaim, judge_comparison, responses_differ, verdict_in_comparison, verdict_in_experiment,
 };
+pub use facts::bandwidth::speeds;
 pub use facts::curve::{fit_points, fit_repeats};
 pub use facts::disturbed::is_disturbed;
 pub use facts::saturation::saturated;

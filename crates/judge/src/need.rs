@@ -11,6 +11,7 @@ use crate::facts::kernel::{ELSEWHERE, is_one_machine, is_server_seen, is_tcp, pa
 use crate::facts::{client_cpus, client_machine, observed, server_cpus};
 use model::{ALL_ELSEWHERE, Evidence, NOT_OBSERVED, NS_PER_S, Observed, Request, SweepEvidence};
 use stats::RUNS_MIN;
+use std::borrow::Cow;
 
 /// The loads that a rule has something to say of. Of any other it passes, whatever is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -301,16 +302,16 @@ impl Need {
     }
 
     /// It in words.
-    pub(crate) fn text(self) -> String {
+    pub(crate) fn text(self) -> Cow<'static, str> {
         self.described().1
     }
 
     /// Where it comes from, and what it is in words.
-    fn described(self) -> (Source, String) {
-        let of_load = |text: &str| (Source::Load, text.to_owned());
-        let of_client = |text: &str| (Source::Client, text.to_owned());
-        let beside = |text: &str| (Source::Beside, text.to_owned());
-        let of_sweep = |text: &str| (Source::Sweep, text.to_owned());
+    fn described(self) -> (Source, Cow<'static, str>) {
+        let of_load = |text: &'static str| (Source::Load, Cow::Borrowed(text));
+        let of_client = |text: &'static str| (Source::Client, Cow::Borrowed(text));
+        let beside = |text: &'static str| (Source::Beside, Cow::Borrowed(text));
+        let of_sweep = |text: &'static str| (Source::Sweep, Cow::Borrowed(text));
         match self {
             Self::Window => of_sweep("a window of 1 s or more"),
             Self::Plan => of_load("plan of the load"),
@@ -331,7 +332,7 @@ impl Need {
             Self::ConnectTimes => of_load("connect times of the probe"),
             Self::Clock => beside("clock source of the client's kernel"),
             Self::Fingerprints => beside("fingerprint of machine and server programs, taken twice"),
-            Self::Machine(whose) => (whose.source(), format!("CPU times of {} machine", whose.words())),
+            Self::Machine(whose) => (whose.source(), format!("CPU times of {} machine", whose.words()).into()),
             Self::AllProcesses => beside("CPU time of all processes of the observed machine"),
             Self::Server => beside("processes of the server"),
             Self::OtherProcesses => beside("CPU time of all processes of the server's machine"),
@@ -339,8 +340,8 @@ impl Need {
             Self::SchedulerStatistics => of_client("scheduler statistics of each load thread"),
             Self::PageFaults => of_client("page faults of the client"),
             Self::Descriptors => beside("file descriptors of the server's processes (readable by their user and root)"),
-            Self::Kernel(kernel) => (kernel.whose.source(), kernel.text()),
-            Self::ControlGroup(whose) => (whose.source(), format!("control group of {}", whose.owner())),
+            Self::Kernel(kernel) => (kernel.whose.source(), kernel.text().into()),
+            Self::ControlGroup(whose) => (whose.source(), format!("control group of {}", whose.owner()).into()),
             Self::Interfaces => beside("network interfaces of the observed machine"),
             Self::LocalPorts => of_client("sockets and local port range of the client's machine"),
             Self::StatusPage(_, none) => beside(none.trim_start_matches("no ")),
@@ -351,12 +352,12 @@ impl Need {
             Self::LinkSpeeds => of_client("bytes and speed of the client's network interfaces"),
             Self::Bandwidth => beside("--probe-bandwidth"),
             Self::WhereKnown(needs) => {
-                let texts: Vec<String> = needs.iter().map(|need| need.text()).collect();
-                (Source::Sweep, format!("where known, {}", texts.join(" and ")))
+                let texts: Vec<Cow<'static, str>> = needs.iter().map(|need| need.text()).collect();
+                (Source::Sweep, format!("where known, {}", texts.join(" and ")).into())
             }
             Self::OneOf(needs, _) => {
-                let texts: Vec<String> = needs.iter().map(|need| need.text()).collect();
-                (needs.first().map_or(Source::Load, |need| need.source()), texts.join(", or "))
+                let texts: Vec<Cow<'static, str>> = needs.iter().map(|need| need.text()).collect();
+                (needs.first().map_or(Source::Load, |need| need.source()), texts.join(", or ").into())
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::need::{Applies, NO_LOADS, Need};
 use model::{Evidence, Finding, FindingState, SweepEvidence};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// One validity rule.
@@ -56,10 +57,11 @@ impl Rule {
 
     fn judge_load_with(&self, evidence: &Evidence, needs: &[Need]) -> Option<Outcome> {
         let (Check::Run(check) | Check::Both { run: check, .. }) = self.check else { return None };
-        Some(match (self.applies.to(evidence), needs.iter().find_map(|need| need.lacking(evidence))) {
-            (Err(why), _) | (Ok(true), Some(why)) => Outcome::Unchecked(why),
-            (Ok(false), _) => Outcome::Pass,
-            (Ok(true), None) => check(evidence),
+        let lacking = || needs.iter().find_map(|need| need.lacking(evidence));
+        Some(match self.applies.to(evidence) {
+            Err(why) => Outcome::Unchecked(why),
+            Ok(false) => Outcome::Pass,
+            Ok(true) => lacking().map_or_else(|| check(evidence), Outcome::Unchecked),
         })
     }
 
@@ -81,10 +83,10 @@ impl Rule {
     /// The data that it needs, in words.
     #[must_use]
     pub fn data(&self) -> String {
-        let applies = self.applies.text().map(str::to_owned);
+        let applies = self.applies.text().map(Cow::Borrowed);
         let needs = self.needs.iter().map(|need| need.text());
-        let conditions = Some(self.conditions).filter(|text| !text.is_empty()).map(str::to_owned);
-        let all: Vec<String> = applies.into_iter().chain(needs).chain(conditions).collect();
+        let conditions = Some(self.conditions).filter(|text| !text.is_empty()).map(Cow::Borrowed);
+        let all: Vec<Cow<'static, str>> = applies.into_iter().chain(needs).chain(conditions).collect();
         if all.is_empty() { "nothing more than the load".to_owned() } else { all.join("; ") }
     }
 }

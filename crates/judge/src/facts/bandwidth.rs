@@ -2,7 +2,8 @@
 
 use super::kernel::{counter, interface_bytes, is_one_machine, is_server_seen};
 use super::{client_machine, seconds};
-use model::{Bandwidth, Evidence, Throughput};
+use model::{Bandwidth, Evidence, Fingerprint, Throughput};
+use std::collections::BTreeMap;
 
 /// A path in use to this share is full: a probe of a second is right to some percent.
 pub(crate) const FULL: f64 = 0.9;
@@ -67,16 +68,23 @@ pub(crate) fn at_server_cpu(evidence: &Evidence) -> String {
 /// Each interface of known speed: name, share of it that the busier direction used, bits per second.
 pub(crate) fn links(evidence: &Evidence) -> Vec<(String, f64, f64)> {
     let (Some(seen), Some(fingerprint)) = (client_machine(evidence), &evidence.fingerprint) else { return Vec::new() };
-    let speeds = fingerprint.facts.iter().filter_map(|(section, facts)| {
-        let mbit_per_s: f64 = facts.get("speed_mbit_per_s")?.trim().parse().ok()?;
-        (section.starts_with("nic/") && mbit_per_s > 0.0).then_some((section, mbit_per_s * 1e6))
-    });
-    let link = |(part, bit_per_s): (&String, f64)| {
-        let bytes = interface_bytes(seen.counters.get(part)?)?;
+    let link = |(name, bit_per_s): (String, f64)| {
+        let bytes = interface_bytes(seen.counters.get(&format!("nic/{name}"))?)?;
         let share = bytes as f64 * 8.0 / seconds(evidence).max(f64::MIN_POSITIVE) / bit_per_s;
-        Some((part.trim_start_matches("nic/").to_owned(), share, bit_per_s))
+        Some((name, share, bit_per_s))
     };
-    speeds.filter_map(link).collect()
+    speeds(fingerprint).into_iter().filter_map(link).collect()
+}
+
+/// The speeds of the links out of a fingerprint, in bits per second; those of virtual ones are unknown.
+#[must_use]
+pub fn speeds(fingerprint: &Fingerprint) -> BTreeMap<String, f64> {
+    let speed = |(section, facts): (&String, &BTreeMap<String, String>)| {
+        let name = section.strip_prefix("nic/")?;
+        let mbit_per_s: f64 = facts.get("speed_mbit_per_s")?.trim().parse().ok()?;
+        (mbit_per_s > 0.0).then(|| (name.to_owned(), mbit_per_s * 1e6))
+    };
+    fingerprint.facts.iter().filter_map(speed).collect()
 }
 
 #[cfg(test)]

@@ -12,14 +12,3 @@ pub(super) fn links(input: &LimiterInput<'_>) -> Vec<(String, f64)> {
     };
     input.parts("nic").filter(|(_, counters)| carries_load(input.evidence, counters)).filter_map(of).collect()
 }
-
-/// The speeds of the links out of a fingerprint, in bits per second; those of virtual ones are unknown.
-#[must_use]
-pub fn speeds(fingerprint: &model::Fingerprint) -> BTreeMap<String, f64> {
-    let speed = |(section, facts): (&String, &BTreeMap<String, String>)| {
-        let name = section.strip_prefix("nic/")?;
-        let mbit_per_s: f64 = facts.get("speed_mbit_per_s")?.parse().ok()?;
-        (mbit_per_s > 0.0).then(|| (name.to_owned(), mbit_per_s * 1e6))
-    };
-    fingerprint.facts.iter().filter_map(speed).collect()
-}

@@ -17,8 +17,6 @@ mod possible;
 mod signal;
 mod utilisation;
 
-pub use links::speeds;
-
 use crate::facts::OCCUPIED;
 use crate::facts::disturbed::is_disturbed;
 use crate::facts::saturation::peak_index;

@@ -7,6 +7,7 @@ mod strangers;
 mod unprepared;
 
 use super::*;
+use crate::speeds;
 use crate::testing::{Mutate, clean_run, clean_sweep};
 use model::{
     CpuShares, Figure, GaugeObserved, Load, MachineObserved, NS_PER_S, Observed, PoolObserved, ProcessObserved,

@@ -3,9 +3,8 @@
 use super::*;
 use crate::testing::{Fault, clean_open_run, clean_run, clean_sweep, fault, run};
 use crate::{Check, Outcome, Rule, judge_run, judge_sweep, rules};
-use model::{
-    Cohort, Connections, Flow, Latencies, LatencySummary, Load, Outstanding, Plan, ServerObserved, Stop, Target, Warmup,
-};
+use evidence::EvidenceBuilder;
+use model::{LatencySummary, Load, Plan, ServerObserved, Stop, Target, Warmup};
 
 const ANOTHER: &str = "another program makes the load";
 
@@ -19,38 +18,22 @@ fn blank(whole: &Evidence) -> Evidence {
         Load::Open { connections, .. } => Load::Closed { connections },
     };
     let target = Target::at(whole.plan.target.address.clone());
+    let plan = Plan {
+        warmup: Warmup::Fixed { duration_ns: 0 },
+        ..Plan::new(target, other_loop, Stop::Duration { duration_ns: NS_PER_S })
+    };
     Evidence {
-        plan: Plan {
-            warmup: Warmup::Fixed { duration_ns: 0 },
-            ..Plan::new(target, other_loop, Stop::Duration { duration_ns: NS_PER_S })
-        },
-        load_unknown: None,
-        probe: None,
         measured_ns: whole.measured_ns,
         iterations: whole.iterations,
-        flow: Flow::default(),
-        cohort: Cohort::default(),
-        sent_in_all: None,
-        connections: Connections::default(),
-        tls: None,
-        latency: Latencies::default(),
-        service_bins: Vec::new(),
-        seconds: Vec::new(),
-        threads: Vec::new(),
-        outstanding: Outstanding::default(),
-        sends_ns: Vec::new(),
         agents: whole.agents.clone(),
         observed: whole.observed.as_ref().map(|_| Observed::default()),
         // What stands here says where client and server are, and whose time was taken.
         client_machine: whole.client_machine.as_ref().map(|_| Observed::default()),
         disturbance: whole.disturbance.clone(),
-        status: Vec::new(),
         profile: whole.profile.clone(),
-        fingerprint: None,
-        bandwidth: None,
-        changes: None,
         settled: false,
         interrupted: whole.interrupted,
+        ..EvidenceBuilder::new(plan).evidence()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use judge::RenderClaim;
-use model::Finding;
+use model::{Finding, Verdict};
 use std::collections::BTreeMap;
 use xtask::workspace;
 
@@ -29,16 +29,15 @@ fn text() -> Result<String> {
 
 /// By the id of the rule.
 fn examples() -> BTreeMap<&'static str, Finding> {
-    let of_loads = judge::rules().iter().filter_map(|rule| {
-        let verdict = verdict_of(faults::fault(rule.id)?);
-        Some((rule.id, verdict.findings.into_iter().find(|finding| finding.rule == rule.id)?))
-    });
+    let of_loads = judge::rules().iter().filter_map(|rule| Some((rule.id, verdict_of(faults::fault(rule.id)?))));
     let of_pages = judge::render_rules().iter().filter_map(|rule| {
         let loads = [faults::page_fault(rule.id)?];
-        let verdict = judge::judge_render(&RenderClaim { loads: &loads, blocks: 10, is_server_here: true });
-        Some((rule.id, verdict.findings.into_iter().find(|finding| finding.rule == rule.id)?))
+        Some((rule.id, judge::judge_render(&RenderClaim { loads: &loads, blocks: 10, is_server_here: true })))
     });
-    of_loads.chain(of_pages).collect()
+    let own = |(id, verdict): (&'static str, Verdict)| {
+        Some((id, verdict.findings.into_iter().find(|finding| finding.rule == id)?))
+    };
+    of_loads.chain(of_pages).filter_map(own).collect()
 }
 
 #[cfg(test)]

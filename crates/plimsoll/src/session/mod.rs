@@ -31,7 +31,7 @@ use backlog::BacklogWatch;
 use engine::run::{Control, RunError};
 use evidence::EvidenceBuilder;
 use judge::check::Machine;
-use judge::limiter::speeds;
+use judge::speeds;
 use model::{
     ALL_ELSEWHERE, Address, Begun, Change, CheckState, DuetSet, Environment, Event, LimiterContext, Load,
     MeasurementKind, NOT_OBSERVED, NS_PER_S, Numbering, Plan, Probe, Redacted, Sample, SessionEvent, SourceId, Stop,

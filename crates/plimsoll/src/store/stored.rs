@@ -86,8 +86,8 @@ fn text(directory: &Path) -> Result<String, String> {
     stored_text(&directory.join(RESULT), RESULT_MAX_BYTES).map_err(|error| match error {
         ReadError::Io(error) => match error.kind() {
             ErrorKind::NotFound if has_events(directory) => {
-                "the result is missing (no run.json): the measurement still runs, or it was killed; plimsoll report --recover DIR makes it \
-                 of what was measured"
+                "the result is missing (no run.json): the measurement still runs, or it was killed; plimsoll report --recover \
+                 DIR makes it of what was measured"
                     .into()
             }
             ErrorKind::NotFound if directory.is_dir() => "not a run directory (no run.json in it)".into(),

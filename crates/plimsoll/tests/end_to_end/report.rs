@@ -98,7 +98,7 @@ fn two_sweeps_show_both_peaks_side_by_side() {
 fn what_is_no_result_is_one_line_and_a_usage_error() {
     plimsoll(["report", "nowhere"]).run().fails(2, &["nowhere", "no such directory"]);
     plimsoll(["report", "."]).run().fails(2, &["not a run directory"]);
-    plimsoll(["report", "."]).with_file("events.jsonl", b"").run().fails(2, &["did not end"]);
+    plimsoll(["report", "."]).with_file("events.jsonl", b"").run().fails(2, &["the result is missing"]);
     let newer = br#"{"format":"plimsoll.run/2"}"#;
     plimsoll(["report", "."]).with_file("run.json", newer).run().fails(2, &["plimsoll.run/2", "plimsoll.run/1"]);
     plimsoll(["report", "."]).with_file("run.json", b"{}").run().fails(2, &["not of plimsoll"]);

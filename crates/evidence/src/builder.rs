@@ -15,8 +15,8 @@ use crate::status::StatusSum;
 use crate::threads::{add_threads, busy};
 use model::{
     AgentLoss, AgentRecord, Basis, Connections, Disturbance, Estimate, Event, Evidence, Histograms, Latencies, Load,
-    MergedHistogram, NS_PER_S, Outstanding, Phase, Plan, SERVICE_BIN_NS, SERVICE_BINS, Second, SentInAll, SourceId,
-    StatusLook, Stop, ThreadUse, Tick, Warmup,
+    MergedHistogram, NS_PER_S, Outstanding, Phase, Plan, Quantile, SERVICE_BIN_NS, SERVICE_BINS, Second, SentInAll,
+    SourceId, StatusLook, Stop, ThreadUse, Tick, Warmup,
 };
 
 use stats::{BATCHES_MIN, mean_of_runs, mean_of_series};
@@ -291,7 +291,7 @@ impl EvidenceBuilder {
         if let Some(disturbance) = &mut evidence.disturbance {
             little::clean_in_flight(disturbance, evidence.iterations, &basis.service);
         }
-        evidence.latency = summaries(&basis);
+        evidence.latency = summaries(&basis, &evidence.plan.quantiles);
         // Of the same requests as the latencies beside them.
         evidence.service_bins = basis.service.bins(SERVICE_BIN_NS, SERVICE_BINS);
         if let (Load::Closed { connections }, 1..) = (evidence.plan.load, evidence.flow.completed) {
@@ -498,16 +498,16 @@ impl EvidenceBuilder {
     }
 }
 
-/// The distributions in a few figures.
-fn summaries(histograms: &Histograms) -> Latencies {
+/// The distributions in the usual figures and the quantiles that were `asked` for.
+fn summaries(histograms: &Histograms, asked: &[Quantile]) -> Latencies {
     let (distinct, step_ns) = steps(&histograms.response);
     Latencies {
-        response: histograms.response.summary(),
-        service: histograms.service.summary(),
+        response: histograms.response.summary_with(asked),
+        service: histograms.service.summary_with(asked),
         service_sd_ns: deviation(&histograms.service),
-        slip_client: histograms.slip_client.summary(),
-        slip_blocked: histograms.slip_blocked.summary(),
-        handshake: histograms.handshake.summary(),
+        slip_client: histograms.slip_client.summary_with(asked),
+        slip_blocked: histograms.slip_blocked.summary_with(asked),
+        handshake: histograms.handshake.summary_with(asked),
         corrected_p99_ns: 0,
         distinct,
         step_ns,

@@ -175,6 +175,7 @@ fn of_plan(plan: &Plan, environment: &Environment) -> Vec<Factor> {
         warmup_requests: _,
         cpus: _,
         spin_ns: _,
+        quantiles: _,
         seed: _,
     } = plan;
     let mut factors = vec![factor("target", target(plan, environment)), factor("requests", self::requests(requests))];

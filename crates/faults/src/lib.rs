@@ -34,9 +34,11 @@ fn response() -> LatencySummary {
         min_ns: 100_000,
         p50_ns: 1_800_000,
         p90_ns: 2_400_000,
+        p95_ns: 2_800_000,
         p99_ns: 4_000_000,
         p99_9_ns: 8_000_000,
         max_ns: 20_000_000,
+        ..LatencySummary::default()
     }
 }
 
@@ -85,9 +87,9 @@ pub fn clean_run() -> Evidence {
         },
         tls: None,
         latency: Latencies {
-            response,
-            service: response,
             corrected_p99_ns: response.p99_ns,
+            service: response.clone(),
+            response,
             distinct: 900,
             step_ns: 4_000,
             ..Latencies::default()

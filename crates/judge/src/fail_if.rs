@@ -124,7 +124,7 @@ mod tests {
             ("", "has no < or >; write for example goodput<-3%"),
             ("goodput", "has no < or >"),
             ("godput<-3%", "did you mean goodput?"),
-            ("speed<-3%", "there are cpu, goodput, p50, p90, p99, rss, capacity"),
+            ("speed<-3%", "there are cpu, goodput, p50, p90, p95, p99, rss, capacity"),
             ("cpu>2", "in percent of the baseline"),
             ("cpu>2ms", "in percent of the baseline"),
             ("goodput<-300%", "from -100% on"),

@@ -3,14 +3,12 @@
 //! Pure: a text becomes a [`Threshold`], which is put to figures as far as they are known. Where the interval of a figure has
 //! both sides of the limit in it, or a figure is a bound that the limit lies beyond, the answer is that it is not known.
 
+use crate::goal::Side;
 use crate::goal::parse::{change, limit, number, question, share, side, time_ns};
-use crate::goal::{Quantity, Side};
-use model::{Bound, Estimate, KnownFigure, ParseUnitError, Rate, ThresholdRecord, ThresholdState};
+use model::{Bound, Estimate, KnownFigure, ParseUnitError, Quantile, Rate, ThresholdRecord, ThresholdState};
 use std::fmt;
 
-/// Quantiles that every result has.
-const QUANTILES: [(u32, &str); 4] = [(50_000, "p50"), (90_000, "p90"), (99_000, "p99"), (99_900, "p99.9")];
-/// What a threshold may be about besides, each with an example.
+/// What a threshold may be about beside quantiles, each with an example.
 const NAMES: [(&str, &str); 11] = [
     ("goodput", "goodput<1000"),
     ("throughput", "throughput<1000"),
@@ -33,7 +31,7 @@ pub const CPU_SHARE: &str = "cpu%";
 #[derive(Clone, Debug, PartialEq)]
 pub struct Threshold {
     /// Name of the figure that it is about.
-    name: &'static str,
+    name: String,
     side: Side,
     limit: Limit,
     /// As it is written.
@@ -68,7 +66,7 @@ impl Threshold {
             None => absolute(name, limit_text).map_err(wrong)?,
         };
         let fails_low = matches!(side, Side::Below | Side::AtMost);
-        if fails_low != BETTER_HIGH.contains(&name) {
+        if fails_low != BETTER_HIGH.contains(&name.as_str()) {
             let sign = if fails_low { '>' } else { '<' };
             let figure = name.trim_end_matches('%');
             return Err(wrong(format!(
@@ -80,8 +78,14 @@ impl Threshold {
 
     /// Name of the figure that it is about: a quantile, or one of the names in `--help`; [`CPU_SHARE`] of a share of CPUs.
     #[must_use]
-    pub const fn figure(&self) -> &'static str {
-        self.name
+    pub fn figure(&self) -> &str {
+        &self.name
+    }
+
+    /// The quantile that it is about, if it is about one.
+    #[must_use]
+    pub fn quantile(&self) -> Option<Quantile> {
+        self.name.parse().ok()
     }
 
     /// True if it is about the change since a baseline.
@@ -192,10 +196,10 @@ fn ratio_range(value: KnownFigure, baseline: KnownFigure) -> (f64, f64) {
 }
 
 /// Figure by its name, and its limit in its unit.
-fn absolute(name: &str, text: &str) -> Result<(&'static str, Limit), String> {
+fn absolute(name: &str, text: &str) -> Result<(String, Limit), String> {
     let unit = |error: ParseUnitError| error.to_string();
     let known = known_name(name)?;
-    let limit = match known {
+    let limit = match known.as_str() {
         "goodput" | "throughput" | "capacity" if text.ends_with('%') => {
             let sign = text.trim_end_matches('%');
             return Err(format!("a change has a sign, such as {name}<-3%; {sign} by itself would be per second"));
@@ -204,14 +208,14 @@ fn absolute(name: &str, text: &str) -> Result<(&'static str, Limit), String> {
         "cpu-per-request" => time_ns(text)?,
         "cpu" if text.ends_with('%') => {
             let share = share(text).ok_or_else(|| "a share is written in percent, such as cpu>80%".to_owned())?;
-            return Ok((CPU_SHARE, Limit::Absolute(share)));
+            return Ok((CPU_SHARE.to_owned(), Limit::Absolute(share)));
         }
         "cpu" => number(text).ok_or("it is a share, such as cpu>80%, or a number of CPUs, such as cpu>1.5")?,
-        _ if text.ends_with('%') && !matches!(known, "errors" | "send-rate") => {
+        other if text.ends_with('%') && !matches!(other, "errors" | "send-rate") => {
             return Err(format!("a change has a sign, such as {name}>+10%"));
         }
         "errors" | "send-rate" => {
-            share(text).ok_or_else(|| format!("a share is written in percent, such as {}", example(known)))?
+            share(text).ok_or_else(|| format!("a share is written in percent, such as {}", example(&known)))?
         }
         other => limit(other, text)?.1,
     };
@@ -219,27 +223,20 @@ fn absolute(name: &str, text: &str) -> Result<(&'static str, Limit), String> {
 }
 
 /// The name of a figure as this program has it.
-fn known_name(name: &str) -> Result<&'static str, String> {
+fn known_name(name: &str) -> Result<String, String> {
     if let Some((known, _)) = NAMES.iter().find(|(known, _)| *known == name) {
-        return Ok(known);
+        return Ok((*known).to_owned());
     }
-    if let Some((_, known)) = QUANTILES.iter().find(|(_, known)| *known == name) {
-        return Ok(known);
-    }
-    match limit(name, "1s") {
-        Ok((Quantity::Quantile { .. }, _)) => {
-            Err(format!("a result has the quantiles p50, p90, p99 and p99.9, not {name}"))
-        }
-        _ => Err(unknown(name)),
-    }
+    name.parse().map(|quantile: Quantile| quantile.to_string()).map_err(|_| unknown(name))
 }
 
 /// What to say of a name that is none.
 fn unknown(name: &str) -> String {
-    let known = NAMES.iter().map(|(known, _)| *known).chain(QUANTILES.map(|(_, known)| known));
-    let meant = question(name, known);
-    let names: Vec<&str> = NAMES.iter().map(|(known, _)| *known).collect();
-    format!("no such figure{meant}; there are p50, p90, p99.9, and {}", names.join(", "))
+    let usual = Quantile::USUAL.map(|quantile| quantile.to_string());
+    let known = NAMES.iter().map(|(known, _)| *known);
+    let meant = question(name, known.clone().chain(usual.iter().map(String::as_str)));
+    let names: Vec<&str> = known.filter(|known| known.parse::<Quantile>().is_err()).collect();
+    format!("no such figure{meant}; there are quantiles such as p50, p95, p99.9 and max, and {}", names.join(", "))
 }
 
 /// A threshold on this figure.
@@ -273,16 +270,17 @@ mod tests {
             let threshold = one(text);
             (threshold.name, threshold.limit)
         };
-        assert_eq!(read("goodput<1k"), ("goodput", Limit::Absolute(1_000.0)));
-        assert_eq!(read(" p99 > 100ms "), ("p99", Limit::Absolute(100e6)));
-        assert_eq!(read("p99.9>=1s"), ("p99.9", Limit::Absolute(1e9)));
-        assert_eq!(read("errors>0.1%"), ("errors", Limit::Absolute(0.001)));
-        assert_eq!(read("cpu>1.5"), ("cpu", Limit::Absolute(1.5)));
-        assert_eq!(read("cpu>80%"), (CPU_SHARE, Limit::Absolute(0.8)));
-        assert_eq!(read("cpu-per-request>20us"), ("cpu-per-request", Limit::Absolute(20e3)));
-        assert_eq!(read("rss>64MiB"), ("rss", Limit::Absolute(67_108_864.0)));
-        assert_eq!(read("goodput<-3%"), ("goodput", Limit::Change(-0.03)));
-        assert_eq!(read("cpu-per-request>+2.5%"), ("cpu-per-request", Limit::Change(0.025)));
+        assert_eq!(read("goodput<1k"), ("goodput".to_owned(), Limit::Absolute(1_000.0)));
+        assert_eq!(read(" p99 > 100ms "), ("p99".to_owned(), Limit::Absolute(100e6)));
+        assert_eq!(read("p97.50>1s"), ("p97.5".to_owned(), Limit::Absolute(1e9)));
+        assert_eq!(read("p99.9>=1s"), ("p99.9".to_owned(), Limit::Absolute(1e9)));
+        assert_eq!(read("errors>0.1%"), ("errors".to_owned(), Limit::Absolute(0.001)));
+        assert_eq!(read("cpu>1.5"), ("cpu".to_owned(), Limit::Absolute(1.5)));
+        assert_eq!(read("cpu>80%"), (CPU_SHARE.to_owned(), Limit::Absolute(0.8)));
+        assert_eq!(read("cpu-per-request>20us"), ("cpu-per-request".to_owned(), Limit::Absolute(20e3)));
+        assert_eq!(read("rss>64MiB"), ("rss".to_owned(), Limit::Absolute(67_108_864.0)));
+        assert_eq!(read("goodput<-3%"), ("goodput".to_owned(), Limit::Change(-0.03)));
+        assert_eq!(read("cpu-per-request>+2.5%"), ("cpu-per-request".to_owned(), Limit::Change(0.025)));
         let several = Threshold::parse_all("p50>1ms, goodput<-3%").unwrap();
         assert_eq!(several.iter().map(ToString::to_string).collect::<Vec<_>>(), ["p50>1ms", "goodput<-3%"]);
         assert_eq!(several.iter().map(Threshold::is_relative).collect::<Vec<_>>(), [false, true]);
@@ -300,7 +298,7 @@ mod tests {
             ("goodput<3%", "a change has a sign, such as goodput<-3%"),
             ("p99>10%", "a change has a sign, such as p99>+10%"),
             ("errors>0.1", "in percent, such as errors>0.1%"),
-            ("p75>1ms", "p50, p90, p99 and p99.9, not p75"),
+            ("p100>1ms", "there are quantiles such as p50, p95, p99.9 and max"),
             ("godput<1000", "did you mean goodput?"),
             ("p99>fast", "write for example 500ms"),
             ("goodput<-x%", "a change has a sign, such as goodput<-3%"),

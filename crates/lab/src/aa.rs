@@ -154,7 +154,7 @@ fn page(machine: &str, table: &Table, comparisons: u32) -> Page {
         "\
 One load of {RATE} requests per second on `{SERVER}`, cut into stretches of {STRETCH_TICKS} s. Two neighbours are a block: one is\n\
 the baseline, the other the variant, by chance; {BLOCKS} blocks are a comparison, by the intervals that `plimsoll compare` has\n\
-(`stats::effect`, 95 %). Every difference that is flagged is none; of 20 comparisons one is to be expected. The last column\n\
+(`stats::effect`, 95 %). Every flagged difference is a false alarm, and one in 20 comparisons is expected to have one. The last column\n\
 multiplies the variant by {CHANGE}: how often so small a change is found in {} s. A load from which others took CPU time is\n\
 prolonged, which makes more comparisons.",
         2 * STRETCH_TICKS * BLOCKS,

@@ -209,7 +209,7 @@ impl AgentRecord {
     pub fn end(&mut self, end: &AgentEnd) {
         self.drift_ns = end.drift_ns;
         self.flow = end.flow;
-        self.response_ns = end.response_ns;
+        self.response_ns = end.response_ns.clone();
         self.lost.clone_from(&end.lost);
     }
 

@@ -99,7 +99,7 @@ impl CapacityReason {
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
-            Self::Bracketed => "fresh trials confirmed both ends",
+            Self::Bracketed => "both rates were tested again and confirmed",
             Self::NonMonotone => {
                 "a higher load held where a lower one had failed: non-monotone, or the server has changed"
             }
@@ -107,7 +107,7 @@ impl CapacityReason {
             Self::RangeEnded => "the highest load allowed held",
             Self::NeverMet => "the goal was not met even at the lowest load",
             Self::TargetGone => "the target went away",
-            Self::BudgetEnded => "the time was over",
+            Self::BudgetEnded => "the time (--budget) was used up",
             Self::Interrupted => "interrupted",
         }
     }

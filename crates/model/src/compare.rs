@@ -45,19 +45,31 @@ impl CompareLoad {
     #[must_use]
     pub const fn metrics(self) -> &'static [CompareMetric] {
         use CompareMetric::{
-            CapacityPerS, GoodputPerS, ResponseP50Ns, ResponseP90Ns, ResponseP99Ns, ServerCpuNsPerRequest,
-            ServerRssBytes,
+            CapacityPerS, GoodputPerS, ResponseP50Ns, ResponseP90Ns, ResponseP95Ns, ResponseP99Ns,
+            ServerCpuNsPerRequest, ServerRssBytes,
         };
         match self {
             Self::Canary => &[ServerCpuNsPerRequest],
-            Self::Fixed => &[ServerCpuNsPerRequest, ResponseP50Ns, ResponseP90Ns, ResponseP99Ns],
-            Self::Saturated => {
-                &[GoodputPerS, ServerCpuNsPerRequest, ResponseP50Ns, ResponseP90Ns, ResponseP99Ns, ServerRssBytes]
-            }
+            Self::Fixed => &[ServerCpuNsPerRequest, ResponseP50Ns, ResponseP90Ns, ResponseP95Ns, ResponseP99Ns],
+            Self::Saturated => &[
+                GoodputPerS,
+                ServerCpuNsPerRequest,
+                ResponseP50Ns,
+                ResponseP90Ns,
+                ResponseP95Ns,
+                ResponseP99Ns,
+                ServerRssBytes,
+            ],
             Self::Capacity => &[CapacityPerS],
-            Self::Stored => {
-                &[GoodputPerS, ServerCpuNsPerRequest, ResponseP50Ns, ResponseP90Ns, ResponseP99Ns, ServerRssBytes]
-            }
+            Self::Stored => &[
+                GoodputPerS,
+                ServerCpuNsPerRequest,
+                ResponseP50Ns,
+                ResponseP90Ns,
+                ResponseP95Ns,
+                ResponseP99Ns,
+                ServerRssBytes,
+            ],
         }
     }
 }
@@ -74,6 +86,8 @@ pub enum CompareMetric {
     ResponseP50Ns,
     /// 90th percentile of the response time; ns.
     ResponseP90Ns,
+    /// 95th percentile of the response time; ns.
+    ResponseP95Ns,
     /// 99th percentile of the response time; ns.
     ResponseP99Ns,
     /// Resident memory of the server, and of what is monitored with it, at its largest; bytes.
@@ -84,11 +98,12 @@ pub enum CompareMetric {
 
 impl CompareMetric {
     /// Every quantity.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::ServerCpuNsPerRequest,
         Self::GoodputPerS,
         Self::ResponseP50Ns,
         Self::ResponseP90Ns,
+        Self::ResponseP95Ns,
         Self::ResponseP99Ns,
         Self::ServerRssBytes,
         Self::CapacityPerS,
@@ -102,6 +117,7 @@ impl CompareMetric {
             Self::GoodputPerS => "goodput",
             Self::ResponseP50Ns => "response p50",
             Self::ResponseP90Ns => "response p90",
+            Self::ResponseP95Ns => "response p95",
             Self::ResponseP99Ns => "response p99",
             Self::ServerRssBytes => "server memory",
             Self::CapacityPerS => "capacity",
@@ -116,6 +132,7 @@ impl CompareMetric {
             Self::GoodputPerS => "goodput",
             Self::ResponseP50Ns => "p50",
             Self::ResponseP90Ns => "p90",
+            Self::ResponseP95Ns => "p95",
             Self::ResponseP99Ns => "p99",
             Self::ServerRssBytes => "rss",
             Self::CapacityPerS => "capacity",
@@ -246,7 +263,7 @@ impl CompareEnd {
             Self::Precise => "the intervals are as narrow as wanted",
             Self::Clear => "the differences are beyond doubt",
             Self::BlocksDone => "all planned blocks are measured",
-            Self::BudgetEnded => "the time was over",
+            Self::BudgetEnded => "the time (--budget) was used up",
             Self::TargetGone => "a server went away",
             Self::Interrupted => "interrupted",
             Self::Stored => "single runs that were measured before",

@@ -217,7 +217,7 @@ pub struct Stretch {
 }
 
 /// What the record would say with nothing set aside.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WholeWindow {
     /// Good responses per second.
     pub goodput_per_s: f64,

@@ -2,9 +2,10 @@
 
 use crate::{
     AgentRecord, Bandwidth, Change, Cohort, Disturbance, Fairness, Fingerprint, Flow, Fruitless, Observed, Plan, Probe,
-    Profiled, SentInAll, StatusRecord,
+    Profiled, Quantile, SentInAll, StatusRecord,
 };
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Width of a bin of [`Evidence::service_bins`]; ns. A tenth of the least time for which Linux delays an acknowledgement.
 pub const SERVICE_BIN_NS: u64 = 4_000_000;
@@ -143,7 +144,7 @@ pub struct Latencies {
 }
 
 /// A distribution in a few figures; ns. All zero when `n` is 0.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct LatencySummary {
     /// Values recorded, censored ones included.
     pub n: u64,
@@ -155,12 +156,16 @@ pub struct LatencySummary {
     pub p50_ns: u64,
     /// 90th percentile.
     pub p90_ns: u64,
+    /// 95th percentile.
+    pub p95_ns: u64,
     /// 99th percentile.
     pub p99_ns: u64,
     /// 99.9th percentile.
     pub p99_9_ns: u64,
     /// Largest.
     pub max_ns: u64,
+    /// Quantiles that were asked for beside these.
+    pub others_ns: BTreeMap<Quantile, u64>,
 }
 
 /// One tick of the measured window.

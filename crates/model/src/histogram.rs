@@ -3,7 +3,7 @@
 //! Log-linear buckets after HdrHistogram: every value keeps three significant digits, so a quantile, the
 //! smallest and the largest value are exact to 0.1 %. Histograms merge; percentiles never do.
 
-use crate::{LatencySummary, NS_PER_S};
+use crate::{LatencySummary, NS_PER_S, Quantile};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::read::ZlibDecoder;
@@ -163,9 +163,15 @@ impl<C: Counter> HistogramOf<C> {
         self.inner.as_ref().map_or(0, |inner| inner.value_at_quantile(q))
     }
 
-    /// The distribution in a few figures; all zero when empty.
+    /// The distribution in the usual figures; all zero when empty.
     #[must_use]
     pub fn summary(&self) -> LatencySummary {
+        self.summary_with(&[])
+    }
+
+    /// The distribution in the usual figures and the quantiles that were `asked` for; all zero, and these missing, when empty.
+    #[must_use]
+    pub fn summary_with(&self, asked: &[Quantile]) -> LatencySummary {
         let Some(inner) = self.inner.as_ref().filter(|inner| !inner.is_empty()) else {
             return LatencySummary::default();
         };
@@ -175,9 +181,11 @@ impl<C: Counter> HistogramOf<C> {
             min_ns: inner.min(),
             p50_ns: self.quantile(0.5),
             p90_ns: self.quantile(0.9),
+            p95_ns: self.quantile(0.95),
             p99_ns: self.quantile(0.99),
             p99_9_ns: self.quantile(0.999),
             max_ns: inner.max(),
+            others_ns: asked.iter().map(|quantile| (*quantile, self.quantile(quantile.share()))).collect(),
         }
     }
 
@@ -392,11 +400,17 @@ mod tests {
             min_ns: 1,
             p50_ns: 500,
             p90_ns: 900,
+            p95_ns: 950,
             p99_ns: 990,
             p99_9_ns: 999,
             max_ns: 1000,
+            others_ns: [].into(),
         };
         assert_eq!(h.summary(), expected);
+        let asked = ["p25", "p97.5"].map(|text| text.parse().expect("a quantile"));
+        let others: Vec<_> =
+            h.summary_with(&asked).others_ns.into_iter().map(|(of, ns)| (of.to_string(), ns)).collect();
+        assert_eq!(others, [("p25".to_owned(), 250), ("p97.5".to_owned(), 975)]);
         assert_eq!(h.share_above(900), 0.1);
         assert_eq!(h.share_above(0), 1.0);
         assert_eq!(h.share_above(1000), 0.0);

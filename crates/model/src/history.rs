@@ -88,6 +88,8 @@ pub enum HistoryQuantity {
     ResponseP50Ratio,
     /// 90th percentile of it.
     ResponseP90Ratio,
+    /// 95th percentile of it.
+    ResponseP95Ratio,
     /// 99th percentile of it.
     ResponseP99Ratio,
     /// Resident memory of the server.
@@ -169,7 +171,7 @@ pub struct LeftOut {
 
 impl HistoryQuantity {
     /// All, in the order shown.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::CapacityPerS,
         Self::GoodputPerS,
         Self::ResponseP99Ns,
@@ -178,6 +180,7 @@ impl HistoryQuantity {
         Self::CapacityRatio,
         Self::ResponseP50Ratio,
         Self::ResponseP90Ratio,
+        Self::ResponseP95Ratio,
         Self::ResponseP99Ratio,
         Self::ServerRssRatio,
         Self::ServerCpuNsPerRequest,
@@ -212,6 +215,7 @@ impl HistoryQuantity {
                 | Self::CapacityRatio
                 | Self::ResponseP50Ratio
                 | Self::ResponseP90Ratio
+                | Self::ResponseP95Ratio
                 | Self::ResponseP99Ratio
                 | Self::ServerRssRatio
         )
@@ -226,6 +230,7 @@ impl HistoryQuantity {
             CompareMetric::CapacityPerS => Self::CapacityRatio,
             CompareMetric::ResponseP50Ns => Self::ResponseP50Ratio,
             CompareMetric::ResponseP90Ns => Self::ResponseP90Ratio,
+            CompareMetric::ResponseP95Ns => Self::ResponseP95Ratio,
             CompareMetric::ResponseP99Ns => Self::ResponseP99Ratio,
             CompareMetric::ServerRssBytes => Self::ServerRssRatio,
         }
@@ -244,6 +249,7 @@ impl HistoryQuantity {
             | Self::CapacityRatio
             | Self::ResponseP50Ratio
             | Self::ResponseP90Ratio
+            | Self::ResponseP95Ratio
             | Self::ResponseP99Ratio
             | Self::ServerRssRatio
             | Self::CanaryCpuNsPerRequest
@@ -283,6 +289,7 @@ impl HistoryQuantity {
             Self::CapacityRatio => "effect on capacity",
             Self::ResponseP50Ratio => "effect on p50",
             Self::ResponseP90Ratio => "effect on p90",
+            Self::ResponseP95Ratio => "effect on p95",
             Self::ResponseP99Ratio => "effect on p99",
             Self::ServerRssRatio => "effect on memory",
             Self::CanaryCpuNsPerRequest => "canary",

@@ -1,6 +1,6 @@
 //! Plan of one load: validated, serialisable, complete.
 
-use crate::{Address, NS_PER_S};
+use crate::{Address, NS_PER_S, Quantile};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -44,6 +44,9 @@ pub struct Plan {
     /// awake; 0: it is woken by either. ns
     #[serde(default)]
     pub spin_ns: u64,
+    /// Quantiles of the latencies that the result has beside the usual ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub quantiles: Vec<Quantile>,
     /// Seed of everything random in the run.
     pub seed: u64,
 }
@@ -295,6 +298,7 @@ impl Plan {
             threads: 1,
             cpus: Vec::new(),
             spin_ns: 0,
+            quantiles: Vec::new(),
             seed: 0,
         }
     }

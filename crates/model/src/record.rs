@@ -2,7 +2,7 @@
 
 use crate::{
     AgentRecord, Connections, CurveModel, Disturbance, Environment, LatencySummary, Limiter, LostAgent, ModelAicc,
-    Observed, Plan, Probe, Profiled, Requests, Retrograde, Second, SentInAll, StatusRecord, ThresholdRecord,
+    Observed, Plan, Probe, Profiled, Quantile, Requests, Retrograde, Second, SentInAll, StatusRecord, ThresholdRecord,
     TlsSession, UslLaw, Verdict,
 };
 use serde::{Deserialize, Serialize};
@@ -131,7 +131,7 @@ pub struct LatencyRecord {
 }
 
 /// A distribution in a few figures, all but the number null where it is 0; ns.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "StoredQuantiles", into = "StoredQuantiles")]
 pub struct Quantiles {
     /// Values recorded; where there are none, the others are 0 and say nothing.
@@ -144,41 +144,48 @@ pub struct Quantiles {
     pub p50: u64,
     /// 90th percentile.
     pub p90: u64,
+    /// 95th percentile; none in records from before it was stored, and without values.
+    pub p95: Option<u64>,
     /// 99th percentile.
     pub p99: u64,
     /// 99.9th percentile.
     pub p99_9: u64,
     /// Largest.
     pub max: u64,
+    /// Those that were asked for beside these.
+    pub others: BTreeMap<Quantile, u64>,
 }
 
 /// [`Quantiles`] as they are written.
-#[derive(Clone, Copy, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 struct StoredQuantiles {
     n: u64,
     mean: Option<f64>,
     min: Option<u64>,
     p50: Option<u64>,
     p90: Option<u64>,
+    p95: Option<u64>,
     p99: Option<u64>,
     p99_9: Option<u64>,
     max: Option<u64>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    others: BTreeMap<Quantile, u64>,
 }
 
 impl From<Quantiles> for StoredQuantiles {
     fn from(known: Quantiles) -> Self {
-        let Quantiles { n, mean, min, p50, p90, p99, p99_9, max } = known;
+        let Quantiles { n, mean, min, p50, p90, p95, p99, p99_9, max, others } = known;
         let known = |ns: u64| (n > 0 || ns > 0).then_some(ns);
         let [min, p50, p90, p99, p99_9, max] = [min, p50, p90, p99, p99_9, max].map(known);
-        Self { n, mean: (n > 0 || mean > 0.0).then_some(mean), min, p50, p90, p99, p99_9, max }
+        Self { n, mean: (n > 0 || mean > 0.0).then_some(mean), min, p50, p90, p95, p99, p99_9, max, others }
     }
 }
 
 impl From<StoredQuantiles> for Quantiles {
     fn from(stored: StoredQuantiles) -> Self {
-        let StoredQuantiles { n, mean, min, p50, p90, p99, p99_9, max } = stored;
+        let StoredQuantiles { n, mean, min, p50, p90, p95, p99, p99_9, max, others } = stored;
         let [min, p50, p90, p99, p99_9, max] = [min, p50, p90, p99, p99_9, max].map(Option::unwrap_or_default);
-        Self { n, mean: mean.unwrap_or_default(), min, p50, p90, p99, p99_9, max }
+        Self { n, mean: mean.unwrap_or_default(), min, p50, p90, p95, p99, p99_9, max, others }
     }
 }
 
@@ -197,8 +204,8 @@ impl Quantiles {
     #[must_use]
     pub fn bounds_with(&self, other: &Self) -> Self {
         match (self.n, other.n) {
-            (_, 0) => return *self,
-            (0, _) => return *other,
+            (_, 0) => return self.clone(),
+            (0, _) => return other.clone(),
             _ => {}
         }
         let n = self.n + other.n;
@@ -208,9 +215,11 @@ impl Quantiles {
             min: self.min.min(other.min),
             p50: self.p50.max(other.p50),
             p90: self.p90.max(other.p90),
+            p95: self.p95.zip(other.p95).map(|(mine, theirs)| mine.max(theirs)),
             p99: self.p99.max(other.p99),
             p99_9: self.p99_9.max(other.p99_9),
             max: self.max.max(other.max),
+            others: self.others.iter().filter_map(|(of, ns)| Some((*of, *other.others.get(of)?.max(ns)))).collect(),
         }
     }
 }
@@ -223,9 +232,11 @@ impl From<LatencySummary> for Quantiles {
             min: s.min_ns,
             p50: s.p50_ns,
             p90: s.p90_ns,
+            p95: (s.n > 0).then_some(s.p95_ns),
             p99: s.p99_ns,
             p99_9: s.p99_9_ns,
             max: s.max_ns,
+            others: s.others_ns,
         }
     }
 }

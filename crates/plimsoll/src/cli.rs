@@ -28,7 +28,7 @@ use compare::CompareArgs;
 use experiment::ExperimentArgs;
 use history::HistoryArgs;
 use man::ManArgs;
-use model::{Address, ByteSize, Count, Duration, Rate};
+use model::{Address, ByteSize, Count, Duration, Quantile, Rate};
 use observe::{ObserveArgs, ObserverArgs};
 use profile::ProfileArgs;
 use render::RenderArgs;
@@ -263,6 +263,9 @@ pub(crate) struct MeasuredArgs {
     /// to measure the monitoring overhead.
     #[arg(long, help_heading = "Observation", conflicts_with_all = ["observe", "status"])]
     pub(crate) no_observe: bool,
+    /// Quantiles of the latencies to show beside p50, p90, p95, p99, p99.9 and max, such as p75,p97.5
+    #[arg(long, value_name = "QUANTILES", value_delimiter = ',', help_heading = "Output")]
+    pub(crate) quantiles: Vec<Quantile>,
 }
 
 /// Request to send, and response to expect.

@@ -5,21 +5,26 @@ use model::{
     Bound, DISTURBANCE_RULES, Finding, FindingState, KnownFigure, Quantile, RunRecord, SweepRecord, Verdict, bounding,
 };
 
-/// A quantile of the response time, which is `ns` by its histogram. None where too few requests lie beyond it, and without a
-/// response.
-pub(crate) fn response_quantile(verdict: &Verdict, quantile: Quantile, ns: u64) -> Option<KnownFigure> {
-    known_quantile(verdict, quantile, ns, response_bound(verdict, quantile))
+/// A quantile of the response time, which is `ns` by its histogram. None where too few requests lie beyond it, where it was
+/// not stored, and without a response.
+pub(crate) fn response_quantile(
+    verdict: &Verdict,
+    quantile: Quantile,
+    ns: impl Into<Option<u64>>,
+) -> Option<KnownFigure> {
+    known_quantile(verdict, quantile, ns.into(), response_bound(verdict, quantile))
 }
 
 /// The same of the service time, which begins when the request is sent.
-pub(crate) fn service_quantile(verdict: &Verdict, quantile: Quantile, ns: u64) -> Option<KnownFigure> {
+pub(crate) fn service_quantile(verdict: &Verdict, quantile: Quantile, ns: Option<u64>) -> Option<KnownFigure> {
     known_quantile(verdict, quantile, ns, service_bound(verdict, quantile))
 }
 
-fn known_quantile(verdict: &Verdict, quantile: Quantile, ns: u64, bound: Option<Bound>) -> Option<KnownFigure> {
+fn known_quantile(verdict: &Verdict, quantile: Quantile, ns: Option<u64>, bound: Option<Bound>) -> Option<KnownFigure> {
     // No response takes 0 ns.
-    let is_known = ns > 0 && !has_figure(verdict, bounding::QUANTILE_WITHHELD, &quantile.tail_figure());
-    is_known.then(|| KnownFigure { bound, ..KnownFigure::exactly(ns as f64) })
+    let ns = ns.filter(|ns| *ns > 0)?;
+    let is_withheld = has_figure(verdict, bounding::QUANTILE_WITHHELD, &quantile.tail_figure());
+    (!is_withheld).then(|| KnownFigure { bound, ..KnownFigure::exactly(ns as f64) })
 }
 
 /// The side on which the true quantile of the response time is: above where the timeout has cut it, below where most of it may

@@ -6,6 +6,7 @@
 use crate::bounds::{finding_of, is_disturbed, is_goodput_bound, is_peak_bound, response_quantile};
 use crate::record::{AnyRecord, peak_point};
 use crate::sums::failed_share;
+use crate::words::latency;
 use model::{
     Bound, CapacityRecord, DISTURBANCE_RULES, FindingState, KnownFigure, Observed, Peak, Quantile, RunRecord,
     SweepRecord, Verdict, bounding,
@@ -13,7 +14,7 @@ use model::{
 use std::collections::BTreeMap;
 
 /// Figures by name.
-pub type Figures = BTreeMap<&'static str, KnownFigure>;
+pub type Figures = BTreeMap<String, KnownFigure>;
 
 /// The figures of a result; none of several results in one, which have some each.
 #[must_use]
@@ -39,26 +40,33 @@ pub(crate) fn of_run(record: &RunRecord) -> Figures {
     // Of a window that had not begun, and of requests that were not planned, nothing is known.
     if record.measured_ns > 0 {
         let throughput = KnownFigure { bound: goodput.bound, ..KnownFigure::exactly(record.throughput_per_s) };
-        figures.extend([("goodput", goodput), ("throughput", throughput)]);
+        figures.extend(named([("goodput", goodput), ("throughput", throughput)]));
     }
     if record.requests.counts.planned > 0 {
         let shares = [("errors", failed_share(record)), ("send-rate", sent_share(record))];
-        figures.extend(shares.map(|(name, share)| (name, KnownFigure::exactly(share))));
+        figures.extend(named(shares.map(|(name, share)| (name, KnownFigure::exactly(share)))));
     }
     if response.n > 0 {
         let known = |quantile: Quantile| response_quantile(&record.verdict, quantile, quantile.of(response));
-        figures.extend(Quantile::ALL.into_iter().filter_map(|quantile| Some((quantile.name(), known(quantile)?))));
+        let quantiles = latency::quantiles(record).into_iter();
+        figures.extend(quantiles.filter_map(|quantile| Some((quantile.to_string(), known(quantile)?))));
         // A request that was given up counts with its timeout.
         let censored = finding_of(&record.verdict, bounding::QUANTILE_CUT);
         let censored = censored.and_then(|found| found.evidence.get(bounding::UNANSWERED_FIGURE));
         let is_cut = censored.is_some_and(|n| *n > 0.0);
         let disturbed = is_disturbed(&record.verdict).then_some(Bound::AtMost);
         let bound = if is_cut { Some(Bound::AtLeast) } else { disturbed };
-        figures.insert("mean", KnownFigure { bound, ..KnownFigure::exactly(response.mean) });
+        figures.insert("mean".to_owned(), KnownFigure { bound, ..KnownFigure::exactly(response.mean) });
     }
-    figures.extend(record.known_server_cpu_ns().map(|cpu| ("cpu-per-request", KnownFigure::from(cpu))));
-    figures.extend(record.observed.iter().flat_map(of_server));
+    figures.extend(named(record.known_server_cpu_ns().map(|cpu| ("cpu-per-request", KnownFigure::from(cpu)))));
+    figures.extend(named(record.observed.iter().flat_map(of_server)));
     figures
+}
+
+fn named(
+    figures: impl IntoIterator<Item = (&'static str, KnownFigure)>,
+) -> impl Iterator<Item = (String, KnownFigure)> {
+    figures.into_iter().map(|(name, figure)| (name.to_owned(), figure))
 }
 
 fn sent_share(record: &RunRecord) -> f64 {
@@ -81,7 +89,7 @@ pub(crate) fn of_sweep(record: &SweepRecord) -> Figures {
     let mut figures = peak_point(record).map_or_else(Figures::new, of_run);
     let interval = figures.get("goodput").copied().unwrap_or_default();
     let bound = is_peak_bound(record).then_some(Bound::AtLeast);
-    figures.insert("goodput", KnownFigure { value: peak.goodput_per_s, bound, ..interval });
+    figures.insert("goodput".to_owned(), KnownFigure { value: peak.goodput_per_s, bound, ..interval });
     figures
 }
 
@@ -97,7 +105,7 @@ pub(crate) fn of_capacity(record: &CapacityRecord) -> Figures {
         (None, Some(high)) => (high, Some(Bound::AtMost)),
         (None, None) => return Figures::new(),
     };
-    [("capacity", KnownFigure { value, low, high, bound })].into()
+    named([("capacity", KnownFigure { value, low, high, bound })]).collect()
 }
 
 /// True if client or others may be why the load at the upper end of a bracket failed: of the lower end they are warnings.

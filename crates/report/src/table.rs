@@ -10,13 +10,14 @@ use crate::words::run::{RUN_HEADER, row};
 use crate::words::sweep::{point_header, point_rows};
 use crate::words::verdict::state_word;
 use crate::words::{capacity, compare, experiment, overhead, render, run, sweep};
-use model::{ExperimentRecord, Observed, PlannedStep, Quantiles, RunRecord, StepResult};
+use model::{ExperimentRecord, Observed, PlannedStep, Quantile, Quantiles, RunRecord, StepResult};
+use std::collections::BTreeSet;
 
 /// What facts of a run are about that stand below its row in a table.
 const BESIDE_ROW: [About; 3] = [About::Limiter, About::Load, About::Machines];
 /// What facts are about that stand in the section of a result.
 const SECTION: [About; 6] = [About::Result, About::Limiter, About::Load, About::Target, About::Machines, About::Use];
-const CSV_HEADER: [&str; 24] = [
+const CSV_HEADER: [&str; 25] = [
     "result",
     "verdict",
     "url",
@@ -29,6 +30,7 @@ const CSV_HEADER: [&str; 24] = [
     "throughput_per_s",
     "response_p50_ns",
     "response_p90_ns",
+    "response_p95_ns",
     "response_p99_ns",
     "response_p99_9_ns",
     "response_max_ns",
@@ -156,36 +158,51 @@ fn fact_list(of: Option<&str>, facts: &[Fact], about: &[About]) -> String {
 }
 
 /// One line for each run, point of a sweep, trial of a capacity, load of a variant and step of an experiment, unrounded,
-/// names with units. Text is no formula.
+/// names with units. Quantiles that any of them was asked for have columns at the end. Text is no formula.
 #[must_use]
 pub fn csv(results: &[Named<'_>]) -> String {
+    let rows: Vec<_> = results.iter().flat_map(|named| csv_rows(*named)).collect();
+    let asked: BTreeSet<Quantile> = rows.iter().flat_map(|(_, response)| response.others.keys().copied()).collect();
+    let names = asked.iter().map(|quantile| format!("response_{}_ns", quantile.key()));
     let mut out = csv::Writer::from_writer(Vec::new());
-    let mut put = |row: &[String]| out.write_record(row).expect("writing to memory cannot fail");
-    put(&CSV_HEADER.map(str::to_owned));
-    for named in results {
-        if let AnyRecord::Run(record) = named.record {
-            put(&csv_row(named.name, None, record, record.goodput_per_s.value));
-        }
-        if let AnyRecord::Capacity(record) = named.record {
-            record.trials.iter().for_each(|run| put(&csv_row(named.name, None, run, run.goodput_per_s.value)));
-        }
-        if let AnyRecord::Compare(record) = named.record {
-            let runs = record.runs.iter().map(|of| (of.arm.as_str(), &of.run));
-            runs.for_each(|(arm, run)| put(&csv_row(named.name, Some(arm), run, run.goodput_per_s.value)));
-        }
-        if let AnyRecord::Experiment(record) = named.record {
-            let finished = experiment::made(record).filter(|(_, step)| step.is_finished());
-            let made = finished.filter_map(|(planned, step)| Some((planned, step.result.as_ref()?)));
-            made.for_each(|(planned, result)| put(&csv_step(named.name, &record.started, planned, result)));
-        }
-        for sweep in named.record.sweeps() {
-            for (point, run) in sweep.curve.iter().zip(&sweep.points) {
-                put(&csv_row(named.name, sweep.arm.as_deref(), run, point.goodput_per_s));
-            }
-        }
+    let mut put = |row: Vec<String>| out.write_record(row).expect("writing to memory cannot fail");
+    put(CSV_HEADER.into_iter().map(str::to_owned).chain(names).collect());
+    for (mut cells, response) in rows {
+        cells.extend(asked.iter().map(|quantile| cell_of(*quantile, response)));
+        put(cells);
     }
     let bytes = out.into_inner().expect("writing to memory cannot fail");
     String::from_utf8(bytes).expect("text makes text")
+}
+
+/// The lines of a result without the quantiles that were asked for, each with the response times that have them.
+fn csv_rows(named: Named<'_>) -> Vec<(Vec<String>, &Quantiles)> {
+    let runs: Vec<(Option<&str>, &RunRecord, f64)> = match named.record {
+        AnyRecord::Run(record) => vec![(None, record, record.goodput_per_s.value)],
+        AnyRecord::Capacity(record) => record.trials.iter().map(|run| (None, run, run.goodput_per_s.value)).collect(),
+        AnyRecord::Compare(record) => {
+            let runs = record.runs.iter();
+            runs.map(|of| (Some(of.arm.as_str()), &of.run, of.run.goodput_per_s.value)).collect()
+        }
+        AnyRecord::Sweep(_) | AnyRecord::Sweeps(_) => {
+            let sweeps = named.record.sweeps().iter();
+            let points = sweeps.flat_map(|sweep| sweep.curve.iter().zip(&sweep.points).map(move |of| (sweep, of)));
+            points.map(|(sweep, (point, run))| (sweep.arm.as_deref(), run, point.goodput_per_s)).collect()
+        }
+        AnyRecord::Experiment(record) => return csv_steps(named.name, record),
+        AnyRecord::Render(_) => Vec::new(),
+    };
+    let rows = runs
+        .into_iter()
+        .map(|(arm, run, goodput_per_s)| (csv_row(named.name, arm, run, goodput_per_s), &run.latency_ns.response));
+    rows.collect()
+}
+
+/// The lines of the steps of an experiment that were made.
+fn csv_steps<'a>(name: &str, record: &'a ExperimentRecord) -> Vec<(Vec<String>, &'a Quantiles)> {
+    let finished = experiment::made(record).filter(|(_, step)| step.is_finished());
+    let made = finished.filter_map(|(planned, step)| Some((planned, step.result.as_ref()?)));
+    made.map(|(planned, result)| (csv_step(name, &record.started, planned, result), &result.response_ns)).collect()
 }
 
 fn csv_row(name: &str, arm: Option<&str>, run: &RunRecord, goodput_per_s: f64) -> Vec<String> {
@@ -254,10 +271,14 @@ fn csv_step(name: &str, started: &str, planned: &PlannedStep, result: &StepResul
     cells
 }
 
-/// Quantiles of the response time; empty cells without a response.
-fn quantiles(response: &Quantiles) -> [String; 5] {
-    let all = [response.p50, response.p90, response.p99, response.p99_9, response.max];
-    all.map(|ns| if response.n > 0 { ns.to_string() } else { String::new() })
+/// The usual quantiles of the response time; empty cells where they are not known.
+fn quantiles(response: &Quantiles) -> [String; 6] {
+    Quantile::USUAL.map(|quantile| cell_of(quantile, response))
+}
+
+fn cell_of(quantile: Quantile, response: &Quantiles) -> String {
+    let known = quantile.of(response).filter(|_| response.n > 0);
+    known.map_or_else(String::new, |ns| ns.to_string())
 }
 
 /// A number that is 0 where it was not measured.

@@ -44,7 +44,7 @@ pub fn fit_repeats(sweep: &SweepEvidence) -> Vec<LoadRepeats> {
             (true, true) => 0.0,
         }
     };
-    let service = points.first().map(|point| point.evidence.latency.service).unwrap_or_default();
+    let service = points.first().map(|point| point.evidence.latency.service.clone()).unwrap_or_default();
     let fitted = |point: &SweepPoint| {
         let windows = point.iterations_per_s.len().max(1) as f64;
         let window_ns = point.evidence.measured_ns as f64 / windows;

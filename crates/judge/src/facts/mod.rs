@@ -19,11 +19,7 @@ pub(crate) mod surplus;
 pub(crate) mod whole_load;
 
 use kernel::is_one_machine;
-use model::{Evidence, Fairness, Load, NS_PER_S, Observed, Second};
-
-/// Quantiles that are printed: name, key in a finding's evidence, q.
-pub(crate) const PRINTED: [(&str, &str, f64); 4] =
-    [("p50", "p50", 0.5), ("p90", "p90", 0.9), ("p99", "p99", 0.99), ("p99.9", "p99_9", 0.999)];
+use model::{Evidence, Fairness, Load, NS_PER_S, Observed, Quantile, Second};
 
 /// A worker pool that is occupied to this share has no worker to spare.
 pub(crate) const OCCUPIED: f64 = 0.95;
@@ -39,6 +35,12 @@ pub(crate) enum Placement {
     Shared,
     /// On one machine; CPU affinity unknown.
     Unknown,
+}
+
+/// Quantiles of the load that its result has, the lowest first; without the maximum.
+pub(crate) fn quantiles(evidence: &Evidence) -> Vec<Quantile> {
+    let all = Quantile::usual_and(&evidence.plan.quantiles);
+    all.into_iter().filter(|quantile| *quantile != Quantile::MAX).collect()
 }
 
 /// Failures of the measured window whose name contains `part`.

@@ -6,11 +6,8 @@
 
 pub(crate) mod parse;
 
-use model::{Evidence, MergedHistogram};
+use model::{Evidence, MergedHistogram, Quantile};
 use std::fmt;
-
-/// Steps of a quantile in one.
-const STEPS: f64 = 100_000.0;
 
 /// Conditions that a load has to meet, all of them.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,10 +45,7 @@ pub enum Side {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
     /// Quantile of the response time; ns.
-    Quantile {
-        /// 99,900 is p99.9.
-        per_100_000: u32,
-    },
+    Quantile(Quantile),
     /// Mean response time; ns.
     Mean,
     /// Longest response time; ns.
@@ -117,14 +111,20 @@ impl Goal {
         errors.map_or(0.0, |condition| condition.limit)
     }
 
+    /// The quantiles that are named.
+    #[must_use]
+    pub fn quantiles(&self) -> Vec<Quantile> {
+        let quantile = |condition: &Condition| match condition.quantity {
+            Quantity::Quantile(quantile) => Some(quantile),
+            _ => None,
+        };
+        self.conditions.iter().filter_map(quantile).collect()
+    }
+
     /// The highest quantile that is named, 0 to 1: as many requests are needed as it asks for.
     #[must_use]
     pub fn finest_quantile(&self) -> Option<f64> {
-        let quantiles = self.conditions.iter().filter_map(|condition| match condition.quantity {
-            Quantity::Quantile { per_100_000 } => Some(f64::from(per_100_000) / STEPS),
-            _ => None,
-        });
-        quantiles.reduce(f64::max)
+        self.quantiles().into_iter().max().map(Quantile::share)
     }
 
     /// The condition that allows the longest response time, if any is about response times.
@@ -188,9 +188,7 @@ impl Quantity {
         let Measured { evidence, response, server_cpus } = measured;
         let latency = &evidence.latency.response;
         match self {
-            Self::Quantile { per_100_000 } => {
-                (!response.is_empty()).then(|| response.quantile(f64::from(per_100_000) / STEPS) as f64)
-            }
+            Self::Quantile(quantile) => (!response.is_empty()).then(|| response.quantile(quantile.share()) as f64),
             Self::Mean => (latency.n > 0).then_some(latency.mean_ns),
             Self::Max => (latency.n > 0).then_some(latency.max_ns as f64),
             Self::Errors => Some(failed_share(evidence)),

@@ -1,7 +1,7 @@
 //! Goals as they are written: `p99<100ms,errors<0.1%`.
 
 use super::{Condition, Quantity, Side};
-use model::{ByteSize, Duration, meant};
+use model::{ByteSize, Duration, Quantile, meant};
 
 /// Conditions of every goal, unless it names the quantity itself: errors as in rule ER-01, send rate as in Nighthawk.
 const DEFAULTS: [&str; 2] = ["errors<0.1%", "send-rate>99%"];
@@ -15,7 +15,7 @@ const NAMES: [(&str, &str); 6] = [
     ("rss", "rss<512MiB"),
 ];
 /// Quantiles that a slip is compared with.
-const QUANTILES: [&str; 4] = ["p50", "p90", "p99", "p99.9"];
+const QUANTILES: [&str; 5] = ["p50", "p90", "p95", "p99", "p99.9"];
 
 /// The conditions of `text`, and those of every goal.
 pub(super) fn conditions(text: Option<&str>) -> Result<Vec<Condition>, String> {
@@ -72,7 +72,7 @@ pub(crate) fn limit(name: &str, text: &str) -> Result<(Quantity, f64), String> {
             let quantity = match name {
                 "mean" => Quantity::Mean,
                 "max" => Quantity::Max,
-                name => quantile(name).ok_or_else(|| unknown(name))?,
+                name => Quantity::Quantile(name.parse().map_err(|_| unknown(name))?),
             };
             Ok((quantity, time_ns(text)?))
         }
@@ -86,13 +86,6 @@ pub(crate) fn time_ns(text: &str) -> Result<f64, String> {
     }
     let time: Duration = text.parse().map_err(|error: model::ParseUnitError| error.to_string())?;
     Ok(time.ns as f64)
-}
-
-/// `p99.9` and its like: between 0 and 100, to a thousandth.
-fn quantile(name: &str) -> Option<Quantity> {
-    let steps = number(name.strip_prefix('p')?)? * 1_000.0;
-    let is_inside = (1.0..100_000.0).contains(&steps) && (steps - steps.round()).abs() < 1e-6;
-    is_inside.then_some(Quantity::Quantile { per_100_000: steps.round() as u32 })
 }
 
 /// What is wrong with a condition by itself, which no load can meet, or which bounds a quantity from the wrong side.
@@ -144,10 +137,10 @@ const fn kind(quantity: Quantity) -> Quantity {
 }
 
 /// Place of a quantile among all; none of what is no quantile.
-const fn rank(quantity: Quantity) -> Option<u32> {
+const fn rank(quantity: Quantity) -> Option<Quantile> {
     match quantity {
-        Quantity::Quantile { per_100_000 } => Some(per_100_000),
-        Quantity::Max => Some(100_000),
+        Quantity::Quantile(quantile) => Some(quantile),
+        Quantity::Max => Some(Quantile::MAX),
         _ => None,
     }
 }
@@ -156,7 +149,7 @@ fn unknown(name: &str) -> String {
     let known = NAMES.iter().map(|(known, _)| *known).chain(QUANTILES);
     let meant = question(name, known);
     let names: Vec<&str> = NAMES.iter().map(|(known, _)| *known).collect();
-    format!("no such quantity{meant}; there are quantiles such as p50, p99, p99.9, and {}", names.join(", "))
+    format!("no such quantity{meant}; there are quantiles such as p50, p95, p99.9, and {}", names.join(", "))
 }
 
 /// A question about the known name that `name` is taken for a slip of; nothing where it is like none.
@@ -207,7 +200,7 @@ mod tests {
         let goal = Goal::parse(Some(" p99 < 100 ms , errors<=1%,cpu<1.5")).unwrap();
         assert_eq!(goal.to_string(), "p99<100ms,errors<=1%,cpu<1.5,send-rate>99%");
         let read: Vec<_> = goal.conditions().iter().map(|one| (one.quantity, one.side, one.limit)).collect();
-        let p99 = Quantity::Quantile { per_100_000: 99_000 };
+        let p99 = Quantity::Quantile(Quantile::P99);
         assert_eq!(
             read,
             [
@@ -259,7 +252,7 @@ mod tests {
         }
         for text in ["latency<1s", "goodput<5", "p100<1s", "<5ms"] {
             let error = refused(text);
-            assert!(error.contains("there are quantiles such as p50, p99, p99.9, and mean, max, errors"), "{error}");
+            assert!(error.contains("there are quantiles such as p50, p95, p99.9, and mean, max, errors"), "{error}");
         }
     }
 

@@ -7,8 +7,8 @@ use crate::markdown::{Page, Table};
 pub(super) const PATH: &str = "docs/lab/attacks.md";
 
 const INTRODUCTION: &str = "\
-`cargo xtask attacks --before FILE --write-docs` floods the built-in server on loopback, and asks it ten times a second on new
-connections, as others do. *Before* is the version without deadlines and bounds for each client; *now* runs with
+`cargo xtask attacks --before FILE --write-docs` floods the built-in server on loopback while ten
+well-behaved requests per second are sent to it on new connections. *Before* is the version without deadlines and bounds for each client; *now* runs with
 `--max-per-client 5000`. Either may have 10,000 files open, so that a flood that is not held off fills it.
 ";
 

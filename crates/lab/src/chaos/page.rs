@@ -17,8 +17,9 @@ const SKIPPED: &str = "Skipped:";
 const SAID: &str = "What is said:";
 
 const INTRODUCTION: &str = "\
-`cargo xtask chaos` ends plimsoll in every way below, at instants that follow from a seed, and looks at what is left. Each try
-measures the built-in server for some seconds, in a folder of its own; only processes started there are ended.
+`cargo xtask chaos` kills plimsoll in each of the ways below, at random instants that a seed makes repeatable, and checks
+what is left behind. Each try measures the built-in server for some seconds in a directory of its own, and only processes
+that it started are killed.
 ";
 
 const LEGEND: &str = "\
@@ -204,7 +205,7 @@ impl Page {
         let mut made = endings(&ENDINGS);
         made.row(&[&SERVERS, &SERVERS_MADE]);
         let [own, agents] = tables(&self.table);
-        let mut page = markdown::Page::new("Endings").block(INTRODUCTION).block(made);
+        let mut page = markdown::Page::new("Crash tests").block(INTRODUCTION).block(made);
         page = page.section("Results").block(legend).block(own.unwrap_or_else(|| Table::new(COLUMNS)));
         let within = |ending: &Ending| ending.ends_within.unwrap_or_default();
         let [soon, silence] =

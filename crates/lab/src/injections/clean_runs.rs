@@ -20,10 +20,11 @@ Loads that nothing is wrong with, measured again and again, each in a network na
 one core each. The task fails when a run is INVALID, or when a rule makes more than a note of more than 2 % of them.
 
 - LD-04 is left out: windows of 6 s are too short for some quantile.
-- *explained*: rules about what others do to this machine, when the task has seen the same. EN-01, CL-08: `/proc/stat` tells of
-  more than 0.5 % of the time of a CPU stolen, half of what they warn of. EN-03, CL-09: more than 1 % of a CPU went to programs
-  that were there before and after. CL-03: more than 1 % was stolen; or a thread that wakes up every 5 ms, before everybody
-  else, was late in one of 200 cases by half of what the requests were in one of 100.
+- *explained*: a rule about what other programs or the hypervisor do to this machine fired, and the task saw the same by
+  itself. EN-01 and CL-08: `/proc/stat` reports more than 0.5 % of the time of a CPU as stolen, which is half of the share
+  that these rules warn of. EN-03 and CL-09: programs that ran before and after the load used more than 1 % of a CPU. CL-03:
+  more than 1 % was stolen, or a thread of high priority that wakes up every 5 ms was itself late: the 99.5th percentile of
+  its delay was at least half of the 99th percentile of the send delay of the requests.
 ";
 /// Says that the windows are too short for some quantile, which they are, so that many fit into a few minutes.
 const TOO_SHORT: &str = "LD-04";

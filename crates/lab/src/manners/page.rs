@@ -22,7 +22,7 @@ plimsoll sends methods in capitals, as they are case-sensitive (RFC 9110 section
 /// The page.
 pub(super) fn render(versions: &str, rows: &[Row]) -> Page {
     let made = format!("Uploads have {} MiB. {versions}.", UPLOAD_BYTES >> 20);
-    Page::new("Manners of servers").block(INTRODUCTION).block(made).block(table(rows))
+    Page::new("HTTP conformance").block(INTRODUCTION).block(made).block(table(rows))
 }
 
 /// Versions of the other clients.

@@ -19,8 +19,9 @@ known size.
 - *right*, up to 20 %: VALID or BOUND, peak and knee within 2 % of the quiet ones, at most 1.5 times the time; one in 20 of
   all tries of a share may miss it. Above: VALID within 2 % of 2,000/s, or BOUND with bounds that hold it, always. INVALID
   is never right.
-- *quiet*: a sweep without this noise stands before the tries of each kind and after the last. How soon a machine wakes up, and with
-  it the knee, changes within the hour, so each try is held to the mean of the quiet ones before and after it.
+- *quiet*: a sweep without this noise is made before the tries of each kind and after the last one. The time that the machine
+  needs to wake up, and therefore the knee, drifts within an hour, so each try is compared with the mean of the quiet sweeps
+  just before and just after it.
 - *peak*, *knee*, *time*: medians against the quiet ones; *noise*: its mean size as it came out, of a quota the share of the
   second half in which the process was stopped.
 - Noise of other programs is added, and counts against the answers.

@@ -22,7 +22,7 @@ Examples:
 Calls, from the whole 95 % interval of the change: better or worse (beyond --margin), small change (not 0, within it),
 same (around 0, within it), cannot tell.
 
-Conditions of --fail-if, comma-separated: cpu>2% (server CPU per request), p50>5%, p90>5%, p99>10%, all at the fixed load
+Conditions of --fail-if, comma-separated: cpu>2% (server CPU per request), p50>5%, p95>5%, p99>10%, all at the fixed load
 unless --only saturated; goodput<-3%, rss>10%, at saturation; capacity<-5% (with --capacity); a change of the variant against
 the baseline.
 

@@ -9,8 +9,8 @@ use std::path::PathBuf;
 pub(crate) struct ThresholdArgs {
     /// Exit code 1 if this holds, such as 'goodput<1000' or 'p99>100ms'; comma-separated, repeatable
     ///
-    /// goodput, throughput and capacity per second, p50, p90, p99, p99.9, mean and max (time), errors and send-rate
-    /// (percent), cpu (percent or CPUs), cpu-per-request (time), rss (size). With --baseline a change with its sign:
+    /// goodput, throughput and capacity per second, any quantile of the response time such as p95 or p99.9, mean and max
+    /// (time), errors and send-rate (percent), cpu (percent or CPUs), cpu-per-request (time), rss (size). With --baseline a change with its sign:
     /// 'goodput<-3%', 'p99>+10%'. Exit code 5 if an interval or a bound leaves it open. Of a sweep the peak counts; a
     /// capacity has the figure capacity only.
     #[arg(long, value_name = "CONDITION", allow_hyphen_values = true)]

@@ -97,7 +97,7 @@ impl Progress {
             Event::Status { looks, .. } => looks.iter().for_each(|look| self.tell_unread(look)),
             Event::Prolonged { by_ns, .. } => {
                 self.window_ns = self.window_ns.map(|window_ns| window_ns + by_ns);
-                self.say("measuring for longer: too much CPU time was taken from client or server");
+                self.say("measuring for longer: other programs or the hypervisor took too much CPU time from client or server");
             }
             Event::AgentLost { name, why, .. } => self.line(&format!("agent {name} is lost: {why}")),
             Event::Probed(_)

@@ -2,7 +2,7 @@
 
 use evidence::factors::differences;
 use judge::threshold::Threshold;
-use model::{Baseline, KnownFigure, ThresholdRecord, ThresholdState, VerdictState};
+use model::{Baseline, KnownFigure, Quantile, ThresholdRecord, ThresholdState, VerdictState};
 use report::factors::factors;
 use report::figures::figures;
 use report::record::AnyRecord;
@@ -15,6 +15,12 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
+    /// The quantiles that conditions are about.
+    pub(crate) fn quantiles(&self) -> Vec<Quantile> {
+        let conditions = self.conditions.iter().filter_map(|condition| Threshold::parse_all(condition).ok());
+        conditions.flatten().filter_map(|threshold| threshold.quantile()).collect()
+    }
+
     /// What comes of each for a result.
     pub(super) fn judge(&self, record: AnyRecord<'_>) -> Vec<ThresholdRecord> {
         if self.conditions.is_empty() {

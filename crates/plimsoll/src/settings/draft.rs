@@ -8,7 +8,7 @@ use crate::settings::expect::Expect;
 use crate::settings::target_url::TargetUrl;
 use crate::settings::{Settings, auth, in_range};
 use input::{Listed, RequestFile, body_file, method, read_at_most};
-use model::{Protocol, Redacted, Request, TlsPlan};
+use model::{Protocol, Quantile, Redacted, Request, TlsPlan};
 use std::path::{Path, PathBuf};
 
 /// Most load threads.
@@ -53,6 +53,12 @@ impl Draft {
             ca_cert: request.tls.ca_cert.clone(),
             no_resumption: request.tls.no_resumption,
         })
+    }
+
+    /// The same, with these quantiles in the result beside the usual ones.
+    pub(crate) fn with_quantiles(mut self, quantiles: Vec<Quantile>) -> Self {
+        self.common.quantiles = quantiles;
+        self
     }
 
     /// The same; true if the user has said how long a warm-up is.

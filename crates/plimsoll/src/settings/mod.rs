@@ -18,7 +18,7 @@ use crate::environment::{is_local, usable_cpus};
 use crate::exit::CommandError;
 use connect_override::ConnectOverride;
 use expect::Expect;
-use model::{Address, Arrivals, Count, Load, Numbering, Plan, Request, Stop, Target, TlsPlan, Warmup};
+use model::{Address, Arrivals, Count, Load, Numbering, Plan, Quantile, Request, Stop, Target, TlsPlan, Warmup};
 use target_url::TargetUrl;
 
 /// Most connections of one run; beyond it local ports and descriptors end long before.
@@ -61,6 +61,8 @@ pub(crate) struct Settings {
     pub(crate) spin_ns: Option<u64>,
     /// CPUs that a server on this machine may use; empty while that is not known.
     pub(crate) server_cpus: Vec<u32>,
+    /// Quantiles that the result has beside the usual ones.
+    pub(crate) quantiles: Vec<Quantile>,
     pub(crate) seed: u64,
 }
 
@@ -98,6 +100,7 @@ impl Settings {
             keepalive: self.keepalive,
             threads,
             cpus: self.cpus.clone(),
+            quantiles: self.quantiles.clone(),
             seed: self.seed,
         }
     }

@@ -45,7 +45,13 @@ impl Checked {
         let options = CapacityOptions::new(args)?;
         let smallest = ("-c", args.connections.0 as u32);
         let typed_warmup = (options.warmup, args.warmup.is_some());
-        let target = CheckedTarget::new(&args.measured, args.serve.as_slice(), typed_warmup, smallest)?;
+        let target = CheckedTarget::new(
+            &args.measured,
+            args.serve.as_slice(),
+            typed_warmup,
+            smallest,
+            options.goal.quantiles(),
+        )?;
         let thresholds = threshold::read(&args.thresholds, threshold::Kind::Capacity, !args.measured.no_observe)?;
         Ok(Self { options, target, thresholds })
     }
@@ -331,7 +337,7 @@ fn trial_line(asked: &Asked, judged: &JudgedTrial) -> String {
             format!("the client offered only {}", human::rate(offered_per_s))
         }
         Some(Obstacle::TargetGone) => "the target was gone".to_owned(),
-        None if judged.held() => "held".to_owned(),
+        None if judged.held() => "goal met".to_owned(),
         None => format!("failed ({})", judged.failed().join(", ")),
     };
     let (load, good) = (human::rate(asked.trial.load_per_s), human::rate(judged.outcome.achieved_per_s));

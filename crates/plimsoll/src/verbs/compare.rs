@@ -39,7 +39,7 @@ impl Checked {
         let smallest = ("-c", args.connections.0 as u32);
         let typed_warmup = (options.warmup, args.warmup.is_some());
         // The servers have been checked, by the names of their variants.
-        let target = CheckedTarget::new(&args.measured, &args.serve, typed_warmup, smallest)?;
+        let target = CheckedTarget::new(&args.measured, &args.serve, typed_warmup, smallest, Vec::new())?;
         Ok(Self { options, target })
     }
 

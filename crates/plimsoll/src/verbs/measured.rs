@@ -8,7 +8,7 @@ use crate::session::agents::AgentsFrom;
 use crate::settings::clients::{self, Machines};
 use crate::settings::draft::Draft;
 use crate::settings::selectors::Selectors;
-use model::Warmup;
+use model::{Quantile, Warmup};
 use stack::Spec;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -24,16 +24,23 @@ pub(super) struct CheckedTarget {
 }
 
 impl CheckedTarget {
-    /// Checks the flags, beside the servers of `serve`. The smallest load has so many connections, by a flag.
+    /// Checks the flags, beside the servers of `serve`. The smallest load has so many connections, by a flag. A condition is
+    /// about each of the `limited` quantiles.
     pub(super) fn new(
         args: &MeasuredArgs,
         serve: &[String],
         (warmup, is_warmup_typed): (Warmup, bool),
         smallest: (&str, u32),
+        limited: Vec<Quantile>,
     ) -> Result<Self, CommandError> {
         let machines = Machines::new(&args.clients, serve, &args.observe, warmup, smallest)?;
         let specs = clients::specs(&args.clients, serve)?;
         let draft = Draft::new(&args.request, &args.generator)?.with_warmup(is_warmup_typed);
+        let mut quantiles: Vec<_> = args.quantiles.iter().copied().chain(limited).collect();
+        quantiles.sort_unstable();
+        quantiles.dedup();
+        quantiles.retain(|quantile| !Quantile::USUAL.contains(quantile));
+        let draft = draft.with_quantiles(quantiles);
         let draft = clients::direct(&args.clients, serve, draft);
         Ok(Self { specs, draft, machines })
     }

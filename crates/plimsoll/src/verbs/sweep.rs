@@ -62,8 +62,9 @@ impl Checked {
             OverArg::Connections => of_rates_only(args)?,
         }
         let typed_warmup = (warmup, args.warmup.is_some());
-        let target = CheckedTarget::new(&args.measured, &args.serve, typed_warmup, least(args, &search))?;
         let asked = threshold::read(&args.thresholds, threshold::Kind::Sweep, !args.measured.no_observe)?;
+        let target =
+            CheckedTarget::new(&args.measured, &args.serve, typed_warmup, least(args, &search), asked.quantiles())?;
         if target.specs.len() > 1 && args.thresholds.baseline.is_some() {
             return Err(CommandError::usage(
                 "--baseline is one result, and --serve names several servers: sweep one of them",

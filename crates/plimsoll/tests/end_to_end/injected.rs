@@ -78,7 +78,7 @@ fn three_findings_are_shown_and_the_rest_on_demand() {
             plimsoll(args.iter().chain(more)).run().measured().stdout.clone()
         };
         let short = text(&[]);
-        assert!(short.starts_with("INVALID ") && short.contains("(plimsoll report DIR, or -v)"), "{short}");
+        assert!(short.starts_with("INVALID ") && short.contains("(-v lists all)"), "{short}");
         let findings = |text: &str| text.lines().filter(|line| line.contains("-> ")).count();
         assert!(findings(&short) <= 3 && !short.contains("LD-07"), "{short}");
         let long = text(&["-v"]);

@@ -79,7 +79,7 @@ fn ends(record: &CapacityRecord) -> Option<(f64, f64)> {
 /// The trials in a colour and a mark for each outcome; those that did not count have neither held nor failed.
 fn by_outcome(record: &CapacityRecord, point: impl Fn((usize, &TrialRecord)) -> (f64, f64)) -> Vec<Curve> {
     let outcomes = [
-        ("held", COLOURS[2], MarkerSymbol::Circle, Some(true)),
+        ("goal met", COLOURS[2], MarkerSymbol::Circle, Some(true)),
         ("failed", RED, MarkerSymbol::X, Some(false)),
         ("not counted", GREY, MarkerSymbol::CircleOpen, None),
     ];

@@ -16,13 +16,11 @@ use super::{cpu, pools, resources, threads};
 use crate::off_cpu;
 use crate::sums::sum;
 use crate::words::compared::compared;
-use crate::words::latency::latency_rows;
+use crate::words::latency::{self, latency_rows};
 use crate::words::{agents, run as words};
 use evidence::factors::conditions;
 use model::human::{count, percent, plural, rate, time};
-use model::{
-    Contract, Histograms, MergedHistogram, NS_PER_S, Plan, QUANTILE_TAIL_MIN, Quantile, Request, RunRecord, Second,
-};
+use model::{Contract, Histograms, MergedHistogram, NS_PER_S, Plan, QUANTILE_TAIL_MIN, Request, RunRecord, Second};
 use plotly::Layout;
 use plotly::common::Mode;
 use plotly::layout::{Axis, AxisType, HoverMode};
@@ -85,7 +83,8 @@ fn tables(record: &RunRecord) -> Vec<Table> {
     let mut tables: Vec<Table> = thresholds(&record.thresholds).into_iter().collect();
     let rows = latency_rows(record);
     if !rows.is_empty() {
-        let header = [""].into_iter().chain(Quantile::ALL.map(Quantile::name)).map(str::to_owned).collect();
+        let quantiles = latency::quantiles(record).into_iter().map(|quantile| quantile.to_string());
+        let header = [String::new()].into_iter().chain(quantiles).collect();
         tables.push(Table { title: "Latency", header, rows });
     }
     if !record.agents.is_empty() {

@@ -195,11 +195,12 @@ fn latency(record: &SweepRecord, over: Over) -> Option<Chart> {
     let mut traces = Vec::new();
     let (mut loads, mut all_ns) = (Vec::new(), Vec::new());
     for (i, (quantile, colour)) in [(Quantile::P50, COLOURS[2]), (Quantile::P99, COLOURS[1])].into_iter().enumerate() {
-        let (x, y, hover) = told(record, quantile, quantile.name());
+        let name = quantile.to_string();
+        let (x, y, hover) = told(record, quantile, &name);
         loads.extend(&x);
         all_ns.extend(&y);
         if !x.is_empty() {
-            traces.push(nth_line(i, colour, line(quantile.name(), colour, x, y, hover)));
+            traces.push(nth_line(i, colour, line(&name, colour, x, y, hover)));
         }
     }
     if traces.is_empty() {

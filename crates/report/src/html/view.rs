@@ -233,6 +233,7 @@ pub(super) fn headline(facts: &[words::Fact]) -> Vec<Fact> {
     let is_elsewhere = |about: About| match about {
         About::Verdict | About::Limiter | About::LimiterDetail | About::Target => true,
         About::Agent | About::Requests | About::Threshold => true,
+        About::Figures | About::Summary | About::Next => true,
         About::Result | About::Cells | About::Load | About::Machines | About::Use => false,
     };
     facts.iter().filter(|fact| !is_elsewhere(fact.about)).map(Fact::of).collect()

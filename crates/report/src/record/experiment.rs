@@ -36,7 +36,7 @@ fn of_run(run: &RunRecord, verdict: &Verdict) -> StepResult {
         Load::Closed { connections } => (f64::from(connections), "connections"),
         Load::Open { rate_per_s, .. } => (rate_per_s, "per_s"),
     };
-    let response = run.latency_ns.response;
+    let response = &run.latency_ns.response;
     let is_p99_known = response.n > 0 && response_quantile(&run.verdict, Quantile::P99, response.p99).is_some();
     let observed = run.observed.as_ref();
     StepResult {
@@ -49,7 +49,7 @@ fn of_run(run: &RunRecord, verdict: &Verdict) -> StepResult {
         load_unit: load_unit.to_owned(),
         goodput_per_s: run.goodput_per_s,
         throughput_per_s: run.throughput_per_s,
-        response_ns: response,
+        response_ns: response.clone(),
         response_p99_ns: is_p99_known.then_some(response.p99),
         failed_share: failed_share(run),
         generator_busy_max: run.generator.busy_max,
@@ -68,11 +68,11 @@ fn of_run(run: &RunRecord, verdict: &Verdict) -> StepResult {
 /// The figures that are only bounds.
 fn bounds(run: &RunRecord) -> BTreeMap<String, Bound> {
     let is_goodput_bound = is_goodput_bound(run) || is_bound_by(&run.verdict, bounding::SHARED_CPUS);
-    let goodput = ("goodput", is_goodput_bound.then_some(Bound::AtLeast));
+    let goodput = ("goodput".to_owned(), is_goodput_bound.then_some(Bound::AtLeast));
     let quantiles = [Quantile::P50, Quantile::P90, Quantile::P99];
     let quantiles = quantiles.map(|quantile| (quantile.key(), response_bound(&run.verdict, quantile)));
     let known = quantiles.into_iter().chain([goodput]);
-    known.filter_map(|(name, bound)| Some((name.to_owned(), bound?))).collect()
+    known.filter_map(|(name, bound)| Some((name, bound?))).collect()
 }
 
 /// The load of the peak, with its goodput over the iterations.

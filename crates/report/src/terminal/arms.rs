@@ -2,7 +2,7 @@
 
 use super::Style;
 use super::curve::{curve, curves};
-use super::layout::{TOP, columns, fact_lines, labelled_bold, table, wrap};
+use super::layout::{columns, labelled_bold, table, top_lines, wrap};
 use super::sweep::sweep;
 use super::verdict::{headline, messages};
 use crate::Named;
@@ -46,7 +46,7 @@ pub fn sweeps(results: &[Named<'_>], style: &Style) -> String {
         let mut facts: Vec<Fact> = interrupted(arm.record.interrupted, STOPPED).into_iter().collect();
         facts.extend(limiter::facts(arm.record.limiter.as_ref()));
         facts.extend(sent::fact(arm.record.sent_in_all));
-        out.push_str(&fact_lines(&facts, &TOP, style));
+        out.push_str(&top_lines(&facts, style));
         out.push_str(&messages(&arm.record.verdict, style));
     }
     out

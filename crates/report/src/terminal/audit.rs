@@ -1,8 +1,8 @@
 //! Audits in a terminal: the verdict first, then what is left of the claim.
 
 use super::Style;
-use super::layout::{TOP, columns, fact_lines, labelled, labelled_bold, table};
-use super::verdict::{all_findings, headline};
+use super::layout::{columns, labelled, labelled_bold, table, top_lines};
+use super::verdict::{findings_of_file, headline};
 use crate::words::limiter;
 use model::human::{count, percent, percent_exact, plural, rate, time};
 use model::{AuditRecord, AuditsRecord};
@@ -42,7 +42,7 @@ pub fn audit(record: &AuditRecord, style: &Style) -> String {
         };
         out.push_str(&labelled_bold("knee", &text, style));
     }
-    out.push_str(&fact_lines(&limiter::facts(record.limiter.as_ref()), &TOP, style));
+    out.push_str(&top_lines(&limiter::facts(record.limiter.as_ref()), style));
     if let Some(share) = record.failed_share {
         out.push_str(&labelled("failed", &percent_exact(share), style));
     }
@@ -65,7 +65,7 @@ pub fn audit(record: &AuditRecord, style: &Style) -> String {
         n => format!(" ({} in it not understood)", plural(n, "line")),
     };
     out.push_str(&labelled("file", &format!("{}{unread}", record.source), style));
-    out.push_str(&all_findings(&record.verdict, style));
+    out.push_str(&findings_of_file(&record.verdict, style));
     out
 }
 
@@ -77,11 +77,11 @@ pub fn audits(record: &AuditsRecord, style: &Style) -> String {
     if let Some(comparison) = &record.comparison {
         let mut part = format!("== compared\n{}\n", headline(comparison, *style));
         part.push_str(&side_by_side(record, *style));
-        part.push_str(&all_findings(comparison, *style));
+        part.push_str(&findings_of_file(comparison, *style));
         parts.push(part);
     }
     if let Some(text) = &record.text {
-        parts.push(format!("== the text\n{}{}", headline(text, *style), all_findings(text, *style)));
+        parts.push(format!("== the text\n{}{}", headline(text, *style), findings_of_file(text, *style)));
     }
     parts.join("\n")
 }

@@ -1,7 +1,7 @@
 //! A capacity in a terminal: the bracket, what it rests on, and the loads that were tried.
 
 use super::Style;
-use super::layout::{TOP, columns, fact_lines, table};
+use super::layout::{columns, fact_lines, table, top_lines};
 use super::verdict::findings;
 use crate::words::capacity::{facts, load_header, load_rows};
 use crate::words::fact::About;
@@ -13,7 +13,7 @@ use model::CapacityRecord;
 pub fn capacity(record: &CapacityRecord, style: &Style) -> String {
     let style = *style;
     let facts = facts(record);
-    let mut out = fact_lines(&facts, &TOP, style);
+    let mut out = top_lines(&facts, style);
     if !record.outcomes.is_empty() {
         out.push('\n');
         out.push_str(&loads(record, style));
@@ -34,10 +34,10 @@ fn loads(record: &CapacityRecord, style: Style) -> String {
     let last = header.len() - 1;
     let narrow: Vec<Vec<String>> =
         rows.iter().map(|row| [0, 1, 2, last].map(|i| row.get(i).cloned().unwrap_or_default()).to_vec()).collect();
-    let narrow = table(&["rate", "held", "goodput", ""], &narrow, 0, 1);
+    let narrow = table(&["rate", "goal met", "goodput", ""], &narrow, 0, 1);
     if columns(&narrow) <= style.width {
         return narrow;
     }
     let least: Vec<Vec<String>> = rows.iter().map(|row| row[..2].to_vec()).collect();
-    table(&["rate", "held"], &least, 0, 1)
+    table(&["rate", "goal met"], &least, 0, 1)
 }

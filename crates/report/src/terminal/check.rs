@@ -25,11 +25,28 @@ pub fn check(record: &CheckRecord, style: &Style) -> String {
         }
         out.push_str(&labelled("sent", &sent(target), style));
     }
-    out.push_str(&format!("\n{:<STATE$}{:<RULE$}{:<WHAT$}found\n", "state", "rule", "what"));
-    for row in &record.rows {
-        out.push_str(&lines(row, style));
+    let is_told = |row: &&CheckRow| style.verbose || row.state != CheckState::Fine;
+    let told: Vec<_> = record.rows.iter().filter(is_told).collect();
+    if !told.is_empty() {
+        out.push_str(&format!("\n{:<STATE$}{:<RULE$}{:<WHAT$}found\n", "state", "rule", "what"));
     }
+    told.iter().for_each(|row| out.push_str(&lines(row, style)));
+    out.push_str(&fine(&record.rows, style));
     out
+}
+
+/// What was found to be fine, in one line; empty where each has a row.
+fn fine(rows: &[CheckRow], style: Style) -> String {
+    let mut names: Vec<&str> =
+        rows.iter().filter(|row| row.state == CheckState::Fine).map(|row| row.what.as_str()).collect();
+    let n = names.len() as u64;
+    names.dedup();
+    if n == 0 || style.verbose {
+        return String::new();
+    }
+    let text = format!("{}: {} (-v shows what was found)", plural(n, "check"), names.join(", "));
+    let (word, colour) = word(CheckState::Fine);
+    format!("\n{}", labelled_painted(word, &text, colour, style))
 }
 
 /// The requests that the target was sent; what an older record does not tell is not 0.
@@ -61,8 +78,8 @@ fn meaning(record: &CheckRecord) -> String {
     rules.dedup();
     let rules = rules.join(", ");
     match record.state {
-        CheckState::Invalid => format!("what is measured now would not be valid ({rules})"),
-        CheckState::Warning => format!("what is measured now would stand with warnings ({rules})"),
+        CheckState::Invalid => format!("a measurement started now would be invalid ({rules})"),
+        CheckState::Warning => format!("a measurement started now would be valid with warnings ({rules})"),
         CheckState::Note | CheckState::Unavailable | CheckState::Fine => {
             "nothing was found that would spoil a measurement".to_owned()
         }
@@ -122,7 +139,8 @@ mod tests {
         };
         let text = check(&record, &Style { width: 70, colour: false, verbose: false });
         let expected = "\
-WARNING      what is measured now would stand with warnings (EN-02)
+WARNING      a measurement started now would be valid with warnings
+             (EN-02)
 
 state    rule   what            found
 WARNING  EN-02  governor        powersave: the clock follows the load,

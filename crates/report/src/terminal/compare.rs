@@ -1,7 +1,7 @@
 //! A comparison in a terminal: what it says in plain words, then each quantity with its interval.
 
 use super::Style;
-use super::layout::{TOP, columns, fact_lines, labelled_rows, table, wrap};
+use super::layout::{columns, fact_lines, labelled_rows, table, top_lines, wrap};
 use super::verdict::findings;
 use crate::words::compare::{METRIC_HEADER, facts, metric_rows, summary};
 use crate::words::fact::About;
@@ -16,8 +16,9 @@ const DROPPED: [&[usize]; 4] = [&[], &[4], &[1, 4], &[1, 2, 3, 4]];
 pub fn compare(record: &CompareRecord, style: &Style) -> String {
     let style = *style;
     let mut out = wrap("", &summary(record), style.width, 0) + "\n\n";
-    let about: Vec<About> = TOP.into_iter().chain([About::Use]).collect();
-    out.push_str(&fact_lines(&facts(record), &about, style));
+    let facts = facts(record);
+    out.push_str(&top_lines(&facts, style));
+    out.push_str(&fact_lines(&facts, &[About::Use], style));
     if !record.metrics.is_empty() {
         out.push('\n');
         out.push_str(&metrics(record, style));

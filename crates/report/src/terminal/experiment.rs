@@ -1,7 +1,7 @@
 //! An experiment in a terminal: its rows, and what went wrong; and its plan.
 
 use super::Style;
-use super::layout::{TOP, columns, fact_lines, labelled, table};
+use super::layout::{columns, labelled, table, top_lines};
 use crate::words::experiment::{
     Columns, PLAN_HEADER, STEP_HEADER, TEXTS_OF_LAYERS, facts, layers, made, plan_facts, plan_row, step_row,
 };
@@ -17,7 +17,7 @@ const STEP_TEXTS: usize = 5;
 #[must_use]
 pub fn experiment(record: &ExperimentRecord, style: &Style) -> String {
     let style = *style;
-    let mut out = fact_lines(&facts(record), &TOP, style);
+    let mut out = top_lines(&facts(record), style);
     out.push('\n');
     out.push_str(&figures(record, style));
     if style.verbose {
@@ -53,7 +53,7 @@ fn figures(record: &ExperimentRecord, style: Style) -> String {
 #[must_use]
 pub fn plan(plan: &ExperimentPlan, style: &Style) -> String {
     let style = *style;
-    let mut out = fact_lines(&plan_facts(plan), &TOP, style);
+    let mut out = top_lines(&plan_facts(plan), style);
     out.push('\n');
     let rows: Vec<_> = plan.steps.iter().map(plan_row).collect();
     out.push_str(&table(&PLAN_HEADER, &rows, STEP_TEXTS, 2));

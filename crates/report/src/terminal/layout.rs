@@ -19,17 +19,11 @@ const UNITS: [&str; 10] = ["ns", "µs", "ms", "s", "B", "kB", "MB", "GB", "TB", 
 const NO_BREAK: char = '\u{a0}';
 /// Room that text gets at least, however narrow the terminal is.
 const TEXT_MIN: usize = 20;
-/// What facts are about that stand at the top of a result, above its tables.
-pub(crate) const TOP: [About; 8] = [
-    About::Verdict,
-    About::Result,
-    About::Limiter,
-    About::LimiterDetail,
-    About::Load,
-    About::Target,
-    About::Machines,
-    About::Agent,
-];
+/// What facts are about that are read first of a result.
+const ANSWER: [About; 7] =
+    [About::Verdict, About::Result, About::Figures, About::Summary, About::Limiter, About::LimiterDetail, About::Next];
+/// What facts are about that say how it was measured.
+const MEASURED: [About; 4] = [About::Load, About::Target, About::Machines, About::Agent];
 
 impl Style {
     /// True if there is room to set text off to the right of a label.
@@ -79,6 +73,12 @@ fn spaced(text: &str) -> String {
 /// What to do, after an arrow and an indent; ends with a newline.
 pub(crate) fn advice(text: &str, indent: usize, style: Style) -> String {
     wrap(&format!("{:indent$}-> ", ""), text, style.width, indent + 3) + "\n"
+}
+
+/// What stands at the top of a result, above its tables: the answer, and how it was measured. Ends with a newline.
+pub(crate) fn top_lines(facts: &[Fact], style: Style) -> String {
+    let parts = [&ANSWER[..], &MEASURED].map(|about| fact_lines(facts, about, style));
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
 /// Those of `facts` that are about something of `about`, in their order: a labelled line each, the texts in one column.

@@ -1,7 +1,7 @@
 //! A page render in a terminal: the quantities of one page, cold and warm, or of two pages against each other.
 
 use super::Style;
-use super::layout::{TOP, columns, fact_lines, labelled_rows, table, wrap};
+use super::layout::{columns, labelled_rows, table, top_lines, wrap};
 use super::verdict::findings;
 use crate::words::render as renders;
 use model::RenderRecord;
@@ -10,7 +10,7 @@ use model::RenderRecord;
 #[must_use]
 pub fn render(record: &RenderRecord, style: &Style) -> String {
     let style = *style;
-    let mut out = fact_lines(&renders::facts(record), &TOP, style);
+    let mut out = top_lines(&renders::facts(record), style);
     let (header, rows) = renders::table(record);
     if !rows.is_empty() {
         out.push('\n');

@@ -1,10 +1,10 @@
 //! One measured load in a terminal.
 
 use super::Style;
-use super::layout::{TOP, columns, fact_lines, labelled, shortened, table};
+use super::layout::{columns, fact_lines, labelled, shortened, table, top_lines};
 use super::verdict::findings;
 use crate::words::fact::About;
-use crate::words::latency::{Latency, latencies, response_times};
+use crate::words::latency::{Latency, latencies, quantiles, response_times};
 use crate::words::run::{MIX_HEADER, facts, mix_rows};
 use model::human::time;
 use model::{Quantile, RunRecord};
@@ -22,44 +22,46 @@ const MIX_NAME_MIN: usize = 12;
 pub fn run(record: &RunRecord, style: &Style) -> String {
     let style = *style;
     let facts = facts(record);
-    let mut out = fact_lines(&facts, &TOP, style);
+    let mut out = top_lines(&facts, style);
+    for part in [latency(record, style), mix(record, style)] {
+        if !part.is_empty() {
+            out.push('\n');
+            out.push_str(&part);
+        }
+    }
     out.push('\n');
-    out.push_str(&latency(record, style));
-    out.push('\n');
-    out.push_str(&mix(record, style));
     out.push_str(&fact_lines(&facts, &[About::Requests, About::Use], style));
     out.push_str(&fact_lines(&facts, &[About::Threshold], style));
     out.push_str(&findings(&record.verdict, style));
     out
 }
 
+/// What the response times are made of, where that is more than they themselves: of an open loop, when all was asked for.
 fn latency(record: &RunRecord, style: Style) -> String {
     let latency = &record.latency_ns;
     if latency.response.n == 0 {
         return labelled("latency", "no response time was recorded", style);
     }
-    let closed = record.plan.load.is_closed();
-    let mut out = if closed {
-        String::new()
-    } else {
-        labelled("latency", "response from the scheduled send time, service from the actual one", style)
-    };
-    let wide = by_row(record, if closed { "latency" } else { "" });
+    if record.plan.load.is_closed() || !style.verbose {
+        return String::new();
+    }
+    let what = "response = since the scheduled send, service = since the actual send";
+    let mut out = labelled("latency", what, style);
+    let wide = by_row(record);
     if columns(&wide) <= style.width {
         out.push_str(&wide);
         return out;
     }
     out.push_str(&by_column(record));
-    if !closed {
-        let [send, connection] = [&latency.slip_client, &latency.slip_blocked].map(|delay| time(delay.p99 as f64));
-        out.push_str(&labelled("p99", &format!("send delay {send}, connection wait {connection}"), style));
-    }
+    let [send, connection] = [&latency.slip_client, &latency.slip_blocked].map(|delay| time(delay.p99 as f64));
+    out.push_str(&labelled("p99", &format!("send delay {send}, connection wait {connection}"), style));
     out
 }
 
 /// Quantiles across, latencies down.
-fn by_row(record: &RunRecord, title: &str) -> String {
-    let header: Vec<_> = [title].into_iter().chain(Quantile::ALL.map(Quantile::name)).collect();
+fn by_row(record: &RunRecord) -> String {
+    let names: Vec<_> = quantiles(record).iter().map(ToString::to_string).collect();
+    let header: Vec<_> = [""].into_iter().chain(names.iter().map(String::as_str)).collect();
     let rows: Vec<_> = latencies(record).into_iter().map(|latency| latency.row(record)).collect();
     table(&header, &rows, 1, 2)
 }
@@ -70,9 +72,10 @@ fn by_column(record: &RunRecord) -> String {
     let header: Vec<_> = [""].into_iter().chain(latencies.iter().map(|latency| latency.name())).collect();
     let row = |quantile: Quantile| {
         let cells = latencies.iter().map(|latency: &Latency| latency.cell(record, quantile));
-        [quantile.name().to_owned()].into_iter().chain(cells).collect()
+        [quantile.to_string()].into_iter().chain(cells).collect()
     };
-    table(&header, &Quantile::ALL.map(row), 1, 2)
+    let rows: Vec<_> = quantiles(record).into_iter().map(row).collect();
+    table(&header, &rows, 1, 2)
 }
 
 /// The requests of a mix, those that took most of the time first; empty when there is but one.
@@ -86,7 +89,7 @@ fn mix(record: &RunRecord, style: Style) -> String {
     }
     match rows.len() {
         0 => String::new(),
-        _ if more == 0 => table(&MIX_HEADER, &rows, 1, 2) + "\n",
-        _ => table(&MIX_HEADER, &rows, 1, 2) + &format!("and {more} more\n\n"),
+        _ if more == 0 => table(&MIX_HEADER, &rows, 1, 2),
+        _ => table(&MIX_HEADER, &rows, 1, 2) + &format!("and {more} more\n"),
     }
 }

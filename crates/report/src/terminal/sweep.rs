@@ -2,7 +2,7 @@
 
 use super::Style;
 use super::curve::curve;
-use super::layout::{TOP, columns, fact_lines, table};
+use super::layout::{columns, fact_lines, table, top_lines};
 use super::verdict::findings;
 use crate::words::fact::About;
 use crate::words::observed::{SERVER_COLUMN, server_column};
@@ -15,7 +15,7 @@ use model::SweepRecord;
 pub fn sweep(record: &SweepRecord, style: &Style) -> String {
     let style = *style;
     let (facts, over) = (facts(record), Over::of(record));
-    let mut out = fact_lines(&facts, &TOP, style);
+    let mut out = top_lines(&facts, style);
     out.push('\n');
     out.push_str(&points(record, over, style));
     if let Some(picture) = curve(record, over.axis(), style.width) {

@@ -33,7 +33,7 @@ pub(crate) fn findings(verdict: &Verdict, style: Style) -> String {
         shown += 1;
     }
     if let Some(rest) = rest(verdict, shown) {
-        let text = format!("{}{rest} (plimsoll report DIR, or -v)", if shown == 0 { "" } else { "and " });
+        let text = format!("{}{rest} (-v lists all)", if shown == 0 { "" } else { "and " });
         out.push_str(&wrap("", &text, style.width, 2));
         out.push('\n');
     }
@@ -42,12 +42,28 @@ pub(crate) fn findings(verdict: &Verdict, style: Style) -> String {
 
 /// All findings with their remedies, worst first, and which rules were not checked; ends with a newline.
 pub(crate) fn all_findings(verdict: &Verdict, style: Style) -> String {
+    let unchecked = if verdict.unchecked.is_empty() { None } else { Some(unchecked(verdict)) };
+    each_finding(verdict, unchecked, style)
+}
+
+/// The same of an output that somebody else made, which tells little of what rules ask for: how many were not checked, unless
+/// all was asked for.
+pub(crate) fn findings_of_file(verdict: &Verdict, style: Style) -> String {
+    let n = verdict.unchecked.len() as u64;
+    if style.verbose || n == 0 {
+        return all_findings(verdict, style);
+    }
+    let text = format!("{}, for want of data in the output (-v lists them)", plural(n, "rule"));
+    each_finding(verdict, Some(text), style)
+}
+
+fn each_finding(verdict: &Verdict, unchecked: Option<String>, style: Style) -> String {
     let mut out = String::from("\n");
     for finding in &verdict.findings {
         out.push_str(&self::finding(finding, style));
     }
-    if !verdict.unchecked.is_empty() {
-        out.push_str(&labelled("not checked", &unchecked(verdict), style));
+    if let Some(text) = unchecked {
+        out.push_str(&labelled("not checked", &text, style));
     }
     if out.len() > 1 { out } else { String::new() }
 }

@@ -5,7 +5,7 @@ use crate::record::AnyRecord;
 use crate::words::fact::{About, Fact, Tone};
 use crate::words::observed::cores_number;
 use crate::words::verdict::{self, state_word};
-use crate::words::{agents, interrupted, limiter, sent, served, thresholds};
+use crate::words::{agents, brief, interrupted, limiter, next, sent, served, thresholds};
 use model::human::{bytes, percent, percent_exact, plural, rate, time};
 use model::{CapacityRecord, ConditionRecord, TrialRecord};
 
@@ -24,10 +24,12 @@ pub(crate) fn facts(record: &CapacityRecord) -> Vec<Fact> {
     facts.push(new(About::Result, "capacity", bracket(record)).with_tone(Tone::Headline));
     facts.extend(known(About::Result, "bracket", about));
     facts.push(new(About::Result, "goal", record.goal.replace(',', ", ")));
-    facts.push(new(About::Result, "reason", record.capacity.reason.clone()));
+    facts.push(new(About::Result, "ended", record.capacity.reason.clone()));
     facts.extend(known(About::Result, "estimate", estimate(record)));
     facts.extend(known(About::Result, "more time", more(record)));
+    facts.extend(brief::of_capacity(record));
     facts.extend(limiter::facts(record.limiter.as_ref()));
+    facts.extend(next::after_capacity(record));
     facts.push(new(About::Load, "search", search(record)));
     facts.extend(sent::fact(record.sent_in_all));
     facts.extend(known(About::Target, "target", (!record.trials.is_empty()).then(|| target(record))));
@@ -61,9 +63,9 @@ fn bracket(record: &CapacityRecord) -> String {
 fn bracket_detail(record: &CapacityRecord) -> Option<String> {
     let ends = record.capacity.low.zip(record.capacity.high).filter(|(low, _)| *low > 0.0);
     let width = ends.map(|(low, high)| {
-        format!("held at the lower end, failed at the upper one, {} apart", percent(high / low - 1.0))
+        format!("the goal was met at the lower rate and missed at the upper one, {} apart", percent(high / low - 1.0))
     });
-    let good = record.capacity.value.map(|value| format!("{} good at the lower end", rate(value)));
+    let good = record.capacity.value.map(|value| format!("{} of good responses at the lower rate", rate(value)));
     let parts: Vec<String> = width.into_iter().chain(good).collect();
     (!parts.is_empty()).then(|| parts.join("; "))
 }
@@ -115,7 +117,7 @@ fn conditions(record: &CapacityRecord) -> &[ConditionRecord] {
 /// Columns of [`load_rows`]. The last one says what is special about a load.
 pub(crate) fn load_header(record: &CapacityRecord) -> Vec<String> {
     let conditions = conditions(record).iter().map(|one| one.condition.clone());
-    let first = ["offered rate", "held", "goodput"].map(str::to_owned);
+    let first = ["offered rate", "goal met", "goodput"].map(str::to_owned);
     first.into_iter().chain(conditions).chain([String::new()]).collect()
 }
 
@@ -157,9 +159,9 @@ fn mark(record: &CapacityRecord, load: f64, is_uncounted: bool) -> String {
         false => format!("{name}, not confirmed"),
     };
     if capacity.low == Some(load) {
-        end("lower end", capacity.low_confirmed)
+        end("highest met", capacity.low_confirmed)
     } else if capacity.high == Some(load) {
-        end("upper end", capacity.high_confirmed)
+        end("lowest missed", capacity.high_confirmed)
     } else if is_uncounted {
         NOT_COUNTED.to_owned()
     } else {
@@ -202,8 +204,8 @@ pub(crate) fn outcome(trial: &TrialRecord) -> String {
     let failed = trial.conditions.iter().filter(|one| !one.held).map(|one| one.condition.as_str()).chain(backlog);
     let said = match &trial.obstacle {
         Some(obstacle) => obstacle.clone(),
-        None if trial.held => "held".to_owned(),
-        None => format!("failed: {}", failed.collect::<Vec<_>>().join(", ")),
+        None if trial.held => "met".to_owned(),
+        None => format!("missed: {}", failed.collect::<Vec<_>>().join(", ")),
     };
     if trial.counted { said } else { format!("{said} ({NOT_COUNTED})") }
 }

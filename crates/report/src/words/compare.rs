@@ -21,6 +21,9 @@ pub(crate) const HEADER: [&str; 6] = ["result", "verdict", "baseline", "variants
 /// Columns of [`metric_rows`].
 pub(crate) const METRIC_HEADER: [&str; 8] = ["", "at", "baseline", "variant", "", "change", "95 % interval", "call"];
 
+/// Characters of a name that is still read in every sentence.
+const NAME_MAX: usize = 24;
+
 /// All that is known of a comparison.
 pub(crate) fn facts(record: &CompareRecord) -> Vec<Fact> {
     let new = |label, text| Fact::new(About::Result, label, text);
@@ -30,6 +33,7 @@ pub(crate) fn facts(record: &CompareRecord) -> Vec<Fact> {
     let result = known(About::Cells, "result", (!calls.is_empty()).then_some(calls));
     facts.extend(result.map(|fact| fact.with_tone(Tone::Headline)));
     facts.extend(arms(record).into_iter().map(|(role, text)| new(role, text)));
+    facts.extend(uncounted(record).map(|text| new("not counted", text)));
     facts.extend(conditions(record));
     facts.push(Fact::new(About::Load, "ended", record.reason.clone()));
     facts.extend(known(About::Load, "design", design(record)));
@@ -77,7 +81,7 @@ fn measured(record: &CompareRecord) -> String {
 
 /// One quantity of one variant in a sentence that says what it means.
 fn sentence(record: &CompareRecord, metric: &MetricRecord) -> String {
-    let (variant, baseline) = (format!("'{}'", metric.arm), format!("'{}'", baseline(record)));
+    let (variant, baseline) = (called(record, &metric.arm), called(record, baseline(record)));
     let does = does(record, metric, &baseline);
     let margin = percent(record.margin);
     match metric.call {
@@ -127,7 +131,10 @@ fn multiple(metric: CompareMetric, times: &str) -> String {
     match metric {
         CompareMetric::ServerCpuNsPerRequest => format!("uses {times} the server CPU per request"),
         CompareMetric::GoodputPerS => format!("gives {times} the good responses per second"),
-        CompareMetric::ResponseP50Ns | CompareMetric::ResponseP90Ns | CompareMetric::ResponseP99Ns => {
+        CompareMetric::ResponseP50Ns
+        | CompareMetric::ResponseP90Ns
+        | CompareMetric::ResponseP95Ns
+        | CompareMetric::ResponseP99Ns => {
             format!("takes {times} the {} of the response time", metric.short())
         }
         CompareMetric::ServerRssBytes => format!("takes {times} the memory"),
@@ -145,7 +152,10 @@ fn difference(metric: CompareMetric, change: f64) -> String {
         CompareMetric::GoodputPerS => {
             format!("gives {size} {} good responses per second", if is_more { "more" } else { "fewer" })
         }
-        CompareMetric::ResponseP50Ns | CompareMetric::ResponseP90Ns | CompareMetric::ResponseP99Ns => {
+        CompareMetric::ResponseP50Ns
+        | CompareMetric::ResponseP90Ns
+        | CompareMetric::ResponseP95Ns
+        | CompareMetric::ResponseP99Ns => {
             let quantile = metric.short();
             format!("answers {size} {} ({quantile} of the response time)", if is_more { "slower" } else { "faster" })
         }
@@ -156,6 +166,18 @@ fn difference(metric: CompareMetric, change: f64) -> String {
             format!("meets the goal up to a rate {size} {}", if is_more { "higher" } else { "lower" })
         }
     }
+}
+
+/// What a variant is called in a sentence: its name, or its letter where a name is too long to be read again and again.
+fn called(record: &CompareRecord, name: &str) -> String {
+    letter(record, name).map_or_else(|| format!("'{name}'"), |letter| letter.to_string())
+}
+
+/// The letter of a variant, the baseline being A; none where all names are short, or there are more variants than letters.
+fn letter(record: &CompareRecord, name: &str) -> Option<char> {
+    let is_long = record.arms.iter().any(|arm| arm.name.chars().count() > NAME_MAX);
+    let at = record.arms.iter().position(|arm| arm.name == name).filter(|_| is_long)?;
+    ('A'..='Z').nth(at)
 }
 
 /// Under which load, for people who have not read of the design.
@@ -367,9 +389,26 @@ fn arms(record: &CompareRecord) -> Vec<(&'static str, String)> {
             let role = if i == 0 { "baseline" } else { "variant" };
             let target = if arm.target == arm.name { String::new() } else { format!(": {}", arm.target) };
             let pilot = arm.pilot_per_s.map_or_else(String::new, |per_s| format!("; {} in a closed loop", rate(per_s)));
-            (role, format!("'{}'{target}{pilot}", arm.name))
+            let letter = letter(record, &arm.name).map_or_else(String::new, |letter| format!("{letter} is "));
+            (role, format!("{letter}'{}'{target}{pilot}", arm.name))
         })
         .collect()
+}
+
+/// The blocks that do not count, and why most of them do not; none where all do.
+fn uncounted(record: &CompareRecord) -> Option<String> {
+    let mut reasons: Vec<(&str, usize)> = Vec::new();
+    for why in record.blocks.iter().filter(|block| !block.counted).map(|block| block.uncounted_why.as_deref()) {
+        let why = why.unwrap_or("for no reason that is known");
+        match reasons.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, n)) => *n += 1,
+            None => reasons.push((why, 1)),
+        }
+    }
+    let n: usize = reasons.iter().map(|(_, n)| n).sum();
+    let (why, _) = reasons.iter().max_by_key(|(_, n)| *n)?;
+    let most = if reasons.len() > 1 { ", most of them because of this: " } else { ": " };
+    Some(format!("{n} of {}{most}{why}", plural(record.blocks.len() as u64, "block")))
 }
 
 /// Conditions of `--fail-if` with what came of them.
@@ -443,6 +482,7 @@ pub(crate) fn value(metric: CompareMetric, value: f64) -> String {
         CompareMetric::ServerCpuNsPerRequest
         | CompareMetric::ResponseP50Ns
         | CompareMetric::ResponseP90Ns
+        | CompareMetric::ResponseP95Ns
         | CompareMetric::ResponseP99Ns => time(value),
     }
 }

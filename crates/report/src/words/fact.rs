@@ -22,6 +22,12 @@ pub(crate) enum About {
     Result,
     /// Cells that are read first of what tables have in full.
     Cells,
+    /// Figures in a line that a page has as cells and tables.
+    Figures,
+    /// All of it in one sentence.
+    Summary,
+    /// The command that most readers type next.
+    Next,
     /// What stops the server, and what a change would bring.
     Limiter,
     /// What was used most, and which limits were not looked for.

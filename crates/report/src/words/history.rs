@@ -182,13 +182,9 @@ fn remarks(series: &HistorySeries) -> Vec<(&'static str, String)> {
     if !steady.is_empty() {
         remarks.push(("no change", names(steady)));
     }
+    remarks.extend(too_few(series).map(|text| ("too few", text)));
     for figure in &series.figures {
         let name = figure.quantity.words();
-        if let Some(needed) = figure.needed {
-            let n = figure.values.iter().flatten().count() as u64;
-            remarks
-                .push(("too few", format!("{name}: {}; a change can be found from {needed} on", plural(n, "result"))));
-        }
         if figure.bounds > 0 {
             let of = plural(figure.bounds, "result");
             remarks.push(("left out", format!("{name} of {of}, where it is only a bound (--bounds counts it)")));
@@ -199,6 +195,18 @@ fn remarks(series: &HistorySeries) -> Vec<(&'static str, String)> {
         remarks.push(("no figures", "none of its results has any".to_owned()));
     }
     remarks
+}
+
+/// How many results a change can be found in, and how many there are, where these are too few: of all figures at once.
+fn too_few(series: &HistorySeries) -> Option<String> {
+    let short = || series.figures.iter().filter(|figure| figure.needed.is_some());
+    let needed = short().filter_map(|figure| figure.needed).max()?;
+    let counts = short().map(|figure| figure.values.iter().flatten().count() as u64);
+    let (least, most) = counts.fold((u64::MAX, 0), |(least, most), n| (least.min(n), most.max(n)));
+    let has = if least == most { plural(most, "result") } else { format!("{least} to {}", plural(most, "result")) };
+    let names: Vec<_> = short().map(|figure| figure.quantity.words()).collect();
+    let of = if names.len() == series.figures.len() { "every figure".to_owned() } else { names.join(", ") };
+    Some(format!("a change can be found in {needed} results or more, and {of} has {has}"))
 }
 
 /// A result of the series in cells, one column a figure.

@@ -39,15 +39,20 @@ impl Latency {
         match self {
             Self::Response => text(response_quantile(&record.verdict, quantile, ns)),
             Self::Service => text(service_quantile(&record.verdict, quantile, ns)),
-            Self::SendDelay | Self::ConnectionWait => time(ns as f64),
+            Self::SendDelay | Self::ConnectionWait => ns.map_or_else(|| "-".to_owned(), |ns| time(ns as f64)),
         }
     }
 
-    /// The name and every quantile of this latency, in the order of [`Quantile::ALL`].
+    /// The name and every quantile of this latency, in the order of [`quantiles`].
     pub(crate) fn row(self, record: &RunRecord) -> Vec<String> {
-        let cells = Quantile::ALL.map(|quantile| self.cell(record, quantile));
+        let cells = quantiles(record).into_iter().map(|quantile| self.cell(record, quantile));
         [self.name().to_owned()].into_iter().chain(cells).collect()
     }
+}
+
+/// The quantiles that a run has, the lowest first.
+pub(crate) fn quantiles(record: &RunRecord) -> Vec<Quantile> {
+    Quantile::usual_and(&record.plan.quantiles)
 }
 
 /// Response and service times, as far as they differ.
@@ -76,7 +81,7 @@ pub(crate) fn latency_rows(record: &RunRecord) -> Vec<Vec<String>> {
 }
 
 /// A quantile of the response time, which is `ns` by its histogram: `-` where it is not known.
-pub(crate) fn quantile_text(verdict: &Verdict, quantile: Quantile, ns: u64) -> String {
+pub(crate) fn quantile_text(verdict: &Verdict, quantile: Quantile, ns: impl Into<Option<u64>>) -> String {
     text(response_quantile(verdict, quantile, ns))
 }
 
@@ -102,7 +107,8 @@ mod tests {
         (record.verdict.state, record.verdict.findings) = (VerdictState::Bound, vec![finding]);
         let quantiles = Quantiles { n: 1_000, p50: 1_000_000, p99: 2_000_000, ..Quantiles::default() };
         let latency = &mut record.latency_ns;
-        (latency.response, latency.service, latency.slip_client) = (quantiles, quantiles, quantiles);
+        (latency.response, latency.service) = (quantiles.clone(), quantiles.clone());
+        latency.slip_client = quantiles;
         record
     }
 

@@ -4,6 +4,9 @@ use crate::words::fact::{About, Fact};
 use model::human::{percent, rate};
 use model::{Confidence, Limiter, NextLimiter, Prediction, Utilisation};
 
+/// A change that is predicted to raise the limit by less than this is no advice.
+const GAIN_MIN: f64 = 1.05;
+
 /// What stops the server, the limiter itself first; empty where that was not looked for.
 pub(crate) fn facts(limiter: Option<&Limiter>) -> Vec<Fact> {
     let Some(limiter) = limiter else { return Vec::new() };
@@ -24,8 +27,14 @@ pub(crate) fn facts(limiter: Option<&Limiter>) -> Vec<Fact> {
 
 fn predicted(limiter: &Limiter) -> Option<String> {
     match (&limiter.prediction, &limiter.next) {
-        (Some(prediction), Some(after)) => Some(format!("{}; {}", bought(prediction), next(after))),
-        (Some(prediction), None) => Some(bought(prediction)),
+        (Some(prediction), Some(after)) if gains_little(limiter, prediction) => Some(format!(
+            "{} alone would gain next to nothing: the next limit is {}, at {}; change both",
+            prediction.change,
+            after.name,
+            rate(after.ceiling_per_s)
+        )),
+        (Some(prediction), Some(after)) => Some(format!("{}; {}", expected(prediction), next(after))),
+        (Some(prediction), None) => Some(expected(prediction)),
         // No change of it is known, so that there is nothing that it would come after.
         (None, Some(NextLimiter { name, ceiling_per_s })) => {
             Some(format!("without this limit at most {}, the limit of {name}", rate(*ceiling_per_s)))
@@ -44,15 +53,20 @@ fn headline(limiter: &Limiter) -> String {
     format!("{}{sure}: {}", limiter.name, limiter.says)
 }
 
-fn bought(prediction: &Prediction) -> String {
+fn expected(prediction: &Prediction) -> String {
     let setting = prediction.setting.as_ref().map_or_else(String::new, |setting| format!(" ({setting})"));
     let range = prediction.low_per_s.zip(prediction.high_per_s);
     let range = range.map_or_else(String::new, |(low, high)| format!(" ({} to {})", rate(low), rate(high)));
     format!("{}{setting}: {} expected{range}", prediction.change, rate(prediction.expected_per_s))
 }
 
+/// True where a change would raise the limit by less than can be told from noise.
+fn gains_little(limiter: &Limiter, prediction: &Prediction) -> bool {
+    limiter.ceiling_per_s.is_some_and(|now_per_s| prediction.expected_per_s < GAIN_MIN * now_per_s)
+}
+
 fn next(next: &NextLimiter) -> String {
-    format!("next limiter: {} at {}", next.name, rate(next.ceiling_per_s))
+    format!("then the next limit is {}, at {}", next.name, rate(next.ceiling_per_s))
 }
 
 /// A resource in use: its name, its share, and the rate at which all of it is.
@@ -76,9 +90,12 @@ mod tests {
         let mut prediction =
             Prediction { change, setting: None, from: None, to: None, expected_per_s: 180.0, low_per_s, high_per_s };
         limiter.prediction = Some(prediction.clone());
-        assert_eq!(predicted(&limiter), "8 workers instead of 4: 180/s expected; next limiter: server CPUs at 186/s");
+        assert_eq!(
+            predicted(&limiter),
+            "8 workers instead of 4: 180/s expected; then the next limit is server CPUs, at 186/s"
+        );
         (prediction.low_per_s, prediction.high_per_s) = (Some(144.0), Some(216.0));
         limiter.prediction = Some(prediction);
-        assert!(predicted(&limiter).starts_with("8 workers instead of 4: 180/s expected (144/s to 216/s); next"));
+        assert!(predicted(&limiter).starts_with("8 workers instead of 4: 180/s expected (144/s to 216/s); then"));
     }
 }

@@ -6,6 +6,7 @@
 pub(crate) mod agents;
 pub(crate) mod arms;
 pub(crate) mod blocks;
+pub(crate) mod brief;
 pub(crate) mod capacity;
 pub(crate) mod changes;
 pub(crate) mod compare;
@@ -17,6 +18,7 @@ pub(crate) mod functions;
 pub(crate) mod history;
 pub(crate) mod latency;
 pub(crate) mod limiter;
+pub(crate) mod next;
 pub(crate) mod observed;
 pub(crate) mod over;
 pub(crate) mod overhead;

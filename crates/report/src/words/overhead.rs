@@ -24,12 +24,13 @@ pub(crate) struct Overhead<'a> {
 const LOADS: [CompareLoad; 4] =
     [CompareLoad::Capacity, CompareLoad::Saturated, CompareLoad::Fixed, CompareLoad::Stored];
 /// Quantities in the order of the table.
-const METRICS: [CompareMetric; 7] = [
+const METRICS: [CompareMetric; 8] = [
     CompareMetric::CapacityPerS,
     CompareMetric::GoodputPerS,
     CompareMetric::ServerCpuNsPerRequest,
     CompareMetric::ResponseP50Ns,
     CompareMetric::ResponseP90Ns,
+    CompareMetric::ResponseP95Ns,
     CompareMetric::ResponseP99Ns,
     CompareMetric::ServerRssBytes,
 ];
@@ -70,6 +71,7 @@ fn merged(run: &ArmLoadRecord, metric: CompareMetric) -> Option<KnownFigure> {
     let name = match metric {
         CompareMetric::ResponseP50Ns => "p50",
         CompareMetric::ResponseP90Ns => "p90",
+        CompareMetric::ResponseP95Ns => "p95",
         CompareMetric::ResponseP99Ns => "p99",
         CompareMetric::ServerCpuNsPerRequest
         | CompareMetric::GoodputPerS

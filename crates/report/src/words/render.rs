@@ -150,6 +150,8 @@ pub(crate) fn value(metric: RenderMetric, value: f64) -> String {
 
 fn range(metric: RenderMetric, median: &Estimate) -> String {
     match (median.low, median.high) {
+        // Every load had it, so that there is no interval to speak of.
+        (Some(low), Some(high)) if low == high => "=".to_owned(),
         (Some(low), Some(high)) => format!("{} to {}", value(metric, low), value(metric, high)),
         _ => NONE.to_owned(),
     }

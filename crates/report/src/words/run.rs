@@ -5,10 +5,10 @@ use crate::bounds::is_goodput_bound;
 use crate::record::AnyRecord;
 use crate::sums::{failed_share, sum};
 use crate::words::fact::{About, Fact, Tone};
-use crate::words::latency::quantile_text;
+use crate::words::latency::{Latency, quantile_text, quantiles};
 use crate::words::observed::{self, SERVER_COLUMN, cores_number};
 use crate::words::verdict::{self, state_word};
-use crate::words::{agents, limiter, profile, sent, served, thresholds};
+use crate::words::{agents, brief, limiter, next, profile, sent, served, thresholds};
 use model::human::{self, count, percent, plural, rate, time};
 use model::{Arrivals, Basis, Estimate, Fruitless, Load, MixRecord, NS_PER_S, Observed, Quantile, RunRecord};
 use std::cmp::Reverse;
@@ -33,8 +33,12 @@ pub(crate) fn facts(record: &RunRecord) -> Vec<Fact> {
     facts.push(Fact::new(About::Result, "goodput", goodput(record)).with_tone(Tone::Headline));
     facts.extend(known(About::Result, "throughput", throughput(record)));
     facts.extend(cells(record));
-    facts.extend(known(About::Result, "CPU time per request", cpu_per_request(record)));
+    facts.extend(known(About::Figures, "latency", response_times(record)));
+    facts.push(Fact::new(About::Figures, "errors", errors(record)));
+    facts.extend(brief::of_run(record));
     facts.extend(limiter::facts(record.limiter.as_ref()));
+    facts.extend(known(About::Result, "server CPU", cpu_per_request(record)));
+    facts.extend(next::after_run(record));
     facts.push(Fact::new(About::Load, "load", load(record)));
     facts.extend(sent::fact(record.sent_in_all));
     facts.extend(known(About::Load, "disturbed", disturbed(record)));
@@ -64,6 +68,25 @@ fn cells(record: &RunRecord) -> Vec<Fact> {
     }
     cells.push(Fact::new(About::Cells, "failed", failed(record)));
     cells
+}
+
+/// The quantiles of the response time that are known, in a line.
+pub(crate) fn response_times(record: &RunRecord) -> Option<String> {
+    let cell = |quantile: Quantile| match Latency::Response.cell(record, quantile) {
+        text if text == "-" => None,
+        text => Some(format!("{quantile} {text}")),
+    };
+    let all: Vec<_> = quantiles(record).into_iter().filter_map(cell).collect();
+    (record.latency_ns.response.n > 0).then(|| all.join(", "))
+}
+
+/// The requests that failed, of all: also that none did.
+pub(crate) fn errors(record: &RunRecord) -> String {
+    let all = plural(record.requests.counts.planned, "request");
+    match sum(record.requests.failures.values().copied()) {
+        0 => format!("none of {all}"),
+        failed => format!("{} of {all} ({})", count(failed), percent(failed_share(record))),
+    }
 }
 
 /// What became of the requests; nothing when none failed.
@@ -166,11 +189,19 @@ fn disturbed(record: &RunRecord) -> Option<String> {
         0 => String::new(),
         ns => format!("; measured {} longer for it", time(ns as f64)),
     };
+    let cause = cause.words();
     let what = match seen.basis {
-        Basis::Clean => format!("set aside, with {}", plural(seen.set_aside_requests, "request")),
-        Basis::Whole => "disturbed, and too little was left without".to_owned(),
+        Basis::Clean => {
+            let requests = plural(seen.set_aside_requests, "request");
+            format!("was set aside with {requests}, mostly because of {cause}")
+        }
+        Basis::Whole => {
+            format!(
+                "was disturbed, mostly because of {cause}; too little other time was left, so that nothing was set aside"
+            )
+        }
     };
-    Some(format!("{aside} of {all} {what} ({} most){prolonged}", cause.words()))
+    Some(format!("{aside} of {all} {what}{prolonged}"))
 }
 
 /// What the server needs for one response, a headline where rates cannot be compared: where CPU time was taken. Else it stands
@@ -185,9 +216,8 @@ fn cpu_per_request(record: &RunRecord) -> Option<String> {
     let has_companions = record.observed.as_ref().is_some_and(|observed| !observed.companions.is_empty());
     let whose = if has_companions { "of the server and its companions" } else { "of the server" };
     let unseen = record.observed.as_ref().map_or_else(String::new, observed::unseen);
-    let note =
-        "It leaves out the time for which others had their CPUs, but a lower clock frequency and colder caches count.";
-    Some(format!("{} {whose}{interval}{unseen}. {note}", time(cost.value)))
+    let note = "excludes the time that others had the CPUs; still varies with clock speed and cache state";
+    Some(format!("{} per request {whose}{interval}{unseen} ({note})", time(cost.value)))
 }
 
 /// The rate of all complete responses, where it is not the goodput.

@@ -28,7 +28,12 @@ fn knee_text(record: &SweepRecord, over: Over) -> String {
             let interval = knee_interval(&knee, over);
             format!("{}{interval}; beyond it, more load only adds queueing delay", knee_place(&knee, over))
         }
-        None => NoKnee::of(record).sentence().to_owned(),
+        None => match (NoKnee::of(record), record.curve.last()) {
+            (NoKnee::NotReached, Some(last)) => {
+                format!("not reached: goodput was still rising at the highest load ({})", over.place(last.load))
+            }
+            (other, _) => other.sentence().to_owned(),
+        },
     }
 }
 
@@ -57,12 +62,17 @@ impl NoKnee {
         }
     }
 
+    /// True if the knee is beyond the highest load.
+    pub(crate) fn is_beyond(record: &SweepRecord) -> bool {
+        record.knee.is_none() && matches!(Self::of(record), Self::NotReached)
+    }
+
     const fn sentence(self) -> &'static str {
         match self {
             Self::NotLookedFor => "not looked for, as that needs more than one load",
             Self::NothingGood => "none, as there was no good response",
-            Self::NotFound => "not found, though more load bought no more goodput",
-            Self::NotReached => "not reached, more load still bought more goodput",
+            Self::NotFound => "not found, though more load gave no more goodput",
+            Self::NotReached => "not reached: goodput was still rising at the highest load",
         }
     }
 
@@ -172,7 +182,7 @@ mod tests {
         assert_eq!(without_knee(3, 0.0), ("none, as there was no good response".to_owned(), "-"));
         assert_eq!(
             without_knee(3, 9.0),
-            ("not reached, more load still bought more goodput".to_owned(), "not reached")
+            ("not reached: goodput was still rising at the highest load (3 connections)".to_owned(), "not reached")
         );
     }
 

@@ -1,14 +1,15 @@
 //! A sweep in words and rows: for the terminal, the page, Markdown and the summary.
 
 use crate::bounds::is_peak_bound;
+use crate::record::peak_point;
 use crate::sums::sum;
 use crate::words::fact::{About, Fact, Tone};
 use crate::words::latency::quantile_text;
 use crate::words::observed::{SERVER_COLUMN, server_column};
 use crate::words::over::Over;
-use crate::words::run::{busy, measured};
+use crate::words::run::{busy, errors, measured, response_times};
 use crate::words::verdict::{self, state_word};
-use crate::words::{STOPPED, agents, interrupted, limiter, profile, sent, served, shape, thresholds};
+use crate::words::{STOPPED, agents, brief, interrupted, limiter, next, profile, sent, served, shape, thresholds};
 use model::human::{percent, plural, rate, time};
 use model::{Load, Peak, PointSummary, Quantile, RiseEnd, SweepRecord};
 
@@ -21,8 +22,11 @@ pub(crate) fn facts(record: &SweepRecord) -> Vec<Fact> {
     let peak = peak.unwrap_or_else(|| "none, nothing was measured".to_owned());
     let mut facts = vec![verdict::fact(&record.verdict, plan)];
     facts.push(Fact::new(About::Result, "peak goodput", peak).with_tone(Tone::Headline));
+    facts.extend(known(About::Figures, "there", at_peak(record)));
     facts.extend(shape::facts(record, over, is_peak_bound(record)));
+    facts.extend(brief::of_sweep(record));
     facts.extend(limiter::facts(record.limiter.as_ref()));
+    facts.extend(next::after_sweep(record));
     facts.push(Fact::new(About::Load, "load", load(record, over)));
     facts.extend(known(About::Load, "not reached", unreached(record, over)));
     facts.extend(sent::fact(record.sent_in_all));
@@ -36,6 +40,13 @@ pub(crate) fn facts(record: &SweepRecord) -> Vec<Fact> {
     facts.extend(known(About::Use, "profile", profile));
     facts.extend(thresholds::facts(&record.thresholds));
     facts
+}
+
+/// Response times and errors at the peak.
+fn at_peak(record: &SweepRecord) -> Option<String> {
+    let run = peak_point(record)?;
+    let times = response_times(run).map_or_else(String::new, |times| format!("{times}; "));
+    Some(format!("{times}errors: {}", errors(run)))
 }
 
 /// A sweep in a sentence.
@@ -80,7 +91,7 @@ fn disturbed(record: &SweepRecord) -> Option<String> {
         n => format!("; {} stayed disturbed", plural(n as u64, "load")),
     };
     Some(format!(
-        "{} of {} set aside with the requests in flight in it ({} most){stayed}",
+        "{} of {} was set aside with the requests in flight in it, mostly because of {}{stayed}",
         time(aside_ns as f64),
         time(all_ns as f64),
         cause.words()

@@ -44,7 +44,7 @@ pub(crate) fn bracketed() -> CapacityRecord {
             low: Some(1_000.0),
             high: Some(1_030.0),
             n: 6,
-            reason: "fresh trials confirmed both ends; failed at 1,030/s: p99<100ms, backlog".to_owned(),
+            reason: "both rates were tested again and confirmed; failed at 1,030/s: p99<100ms, backlog".to_owned(),
             ended: CapacityReason::Bracketed,
             low_confirmed: true,
             high_confirmed: true,

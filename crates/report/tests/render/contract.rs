@@ -213,7 +213,7 @@ fn records_from_before_there_were_intervals_read_back() {
     assert_eq!(old.knee.map(|knee| (knee.load, knee.low)), Some((4.2, None)));
     let text = terminal::sweep(&old, &WIDE);
     assert!(
-        text.contains("\nknee         4.2 connections; beyond it, more load only adds queueing delay\nlimiter"),
+        text.contains("\nknee         4.2 connections; beyond it, more load only adds queueing delay\nin short"),
         "{text}"
     );
 }

@@ -65,7 +65,7 @@ fn made(planned: &PlannedStep) -> StepRecord {
     let capacity = StepCapacity {
         low: Some(1_000.0 * scale),
         high: Some(1_100.0 * scale),
-        reason: "fresh trials confirmed both ends".to_owned(),
+        reason: "both rates were tested again and confirmed".to_owned(),
     };
     let result = StepResult { capacity: (planned.verb == "capacity").then_some(capacity), ..result };
     let failed = planned.number == 8;

@@ -75,7 +75,7 @@ pub(crate) fn invalid_run() -> RunRecord {
     evidence.latency.response.p99_ns = 2 * NS_PER_S;
     evidence.latency.response.p99_9_ns = 2 * NS_PER_S;
     evidence.latency.response.max_ns = 2 * NS_PER_S;
-    evidence.latency.service = evidence.latency.response;
+    evidence.latency.service = evidence.latency.response.clone();
     evidence.latency.slip_client = summary(20_000);
     evidence.latency.slip_blocked = summary(150_000);
     let missing = finding(
@@ -390,7 +390,7 @@ fn evidence(good: u64) -> Evidence {
         sent_in_all: Some(SentInAll { probe: 3, warmup: 2_000, window: good, after: 4 }),
         connections: Connections { requested: 64, established: 64, opened: 64, ..Connections::default() },
         tls: None,
-        latency: Latencies { response: latency, service: latency, ..Latencies::default() },
+        latency: Latencies { response: latency.clone(), service: latency.clone(), ..Latencies::default() },
         service_bins: Vec::new(),
         seconds: vec![Second {
             from_ns: 0,
@@ -552,9 +552,11 @@ fn summary(mean_ns: u64) -> LatencySummary {
         min_ns: mean_ns / 10,
         p50_ns: mean_ns,
         p90_ns: mean_ns * 3 / 2,
+        p95_ns: mean_ns * 2,
         p99_ns: mean_ns * 3,
         p99_9_ns: mean_ns * 5,
         max_ns: mean_ns * 9,
+        ..LatencySummary::default()
     }
 }
 

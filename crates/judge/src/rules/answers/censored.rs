@@ -1,10 +1,10 @@
 //! ER-05: latency quantiles cut off by the timeout.
 
-use crate::facts::{PRINTED, starved};
+use crate::facts::{quantiles, starved};
 use crate::text::list;
 use crate::{Applies, Check, Need, Outcome, Rule};
 use model::human::{count, percent, time};
-use model::{Evidence, Fairness, Finding, FindingState, LatencySummary};
+use model::{Evidence, Fairness, Finding, FindingState, Quantile, Quantiles};
 use std::collections::BTreeMap;
 
 /// A maximum this close to the timeout is taken as cut by it.
@@ -23,14 +23,13 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn check(evidence: &Evidence) -> Outcome {
-    let response = &evidence.latency.response;
     // The response times may be of undisturbed time only, and these counts never are.
     let answered_or_not = evidence.cohort.counts.completed + evidence.cohort.counts.censored;
     let share = evidence.cohort.counts.censored as f64 / answered_or_not.max(1) as f64;
-    let cut = cut_quantiles(response, share, evidence.plan.timeout_ns);
+    let cut = cut_quantiles(evidence, share);
     let told = (!cut.is_empty()).then(|| cut_off(evidence, share, &cut));
     let mut figures: BTreeMap<_, _> =
-        cut.iter().map(|(_, key, ns)| (format!("{key}_at_least_ns"), *ns as f64)).collect();
+        cut.iter().map(|(quantile, ns)| (quantile.at_least_figure(), *ns as f64)).collect();
     if let Some(fairness) = starved(evidence) {
         return never_answered(evidence, &fairness, told, figures);
     }
@@ -53,7 +52,7 @@ fn cut_off(evidence: &Evidence, share: f64, cut: &[Cut]) -> String {
     } else {
         format!("the slowest response came just before the timeout of {timeout}")
     };
-    let names: Vec<_> = cut.iter().map(|(name, ..)| (*name).to_owned()).collect();
+    let names: Vec<_> = cut.iter().map(|(quantile, _)| quantile.to_string()).collect();
     let plural = if names.len() == 1 { "is a lower bound" } else { "are lower bounds" };
     format!("{why}: {} {plural}", list(&names))
 }
@@ -91,21 +90,17 @@ fn never_answered(
     bound(message, remedy.to_owned(), figures)
 }
 
-/// A quantile that is only a lower bound: name, key, value in ns.
-type Cut = (&'static str, &'static str, u64);
+/// A quantile that is only a lower bound, and its value; ns.
+type Cut = (Quantile, u64);
 
-fn cut_quantiles(response: &LatencySummary, censored_share: f64, timeout_ns: u64) -> Vec<Cut> {
-    let values = [response.p50_ns, response.p90_ns, response.p99_ns, response.p99_9_ns];
-    let mut cut: Vec<_> = PRINTED
-        .iter()
-        .zip(values)
-        .filter(|((_, _, q), _)| censored_share > 0.0 && censored_share >= 1.0 - q)
-        .map(|((name, key, _), ns)| (*name, *key, ns))
-        .collect();
-    if censored_share > 0.0 || response.max_ns as f64 > MAX_OF_TIMEOUT * timeout_ns as f64 {
-        cut.push(("max", "max", response.max_ns));
-    }
-    cut
+fn cut_quantiles(evidence: &Evidence, censored_share: f64) -> Vec<Cut> {
+    let response = Quantiles::from(evidence.latency.response.clone());
+    let is_cut = |quantile: &Quantile| match *quantile {
+        Quantile::MAX => censored_share > 0.0 || response.max as f64 > MAX_OF_TIMEOUT * evidence.plan.timeout_ns as f64,
+        quantile => censored_share > 0.0 && censored_share >= 1.0 - quantile.share(),
+    };
+    let all = quantiles(evidence).into_iter().chain([Quantile::MAX]).filter(is_cut);
+    all.filter_map(|quantile| Some((quantile, quantile.of(&response)?))).collect()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! LD-04: measurement too short.
 
-use crate::facts::PRINTED;
+use crate::facts::quantiles;
 use crate::facts::saturation::peak_index;
 use crate::need::LEAST_NS;
 use crate::text::place;
@@ -9,7 +9,8 @@ use crate::{Applies, Check, Need, Outcome, Rule};
 use evidence::{SampleBearing, sample_bearing};
 use model::human::{count, percent, plural, time};
 use model::{
-    Basis, Evidence, Finding, FindingState, NS_PER_S, QUANTILE_TAIL_MIN, Stop, SweepEvidence, is_quantile_known,
+    Basis, Evidence, Finding, FindingState, NS_PER_S, QUANTILE_TAIL_MIN, Quantile, Stop, SweepEvidence,
+    is_quantile_known,
 };
 use stats::BATCHES_MIN;
 
@@ -39,7 +40,7 @@ pub(crate) const RULE: Rule = Rule {
 
 fn check(evidence: &Evidence) -> Outcome {
     let n = evidence.latency.response.n;
-    let withheld = withheld(n);
+    let withheld = withheld(evidence);
     let undisturbed_ns = little_undisturbed_ns(evidence);
     let by_time = match (by_time(evidence.measured_ns), undisturbed_ns) {
         (Some((FindingState::Invalid, _)), _) if is_counted(evidence) => {
@@ -50,11 +51,11 @@ fn check(evidence: &Evidence) -> Outcome {
     };
     let by_quantile = match withheld.first() {
         None => None,
-        Some(("p99.9", ..)) => Some(FindingState::Note),
+        Some((lowest, _)) if *lowest > Quantile::P99 => Some(FindingState::Note),
         Some(_) => Some(FindingState::Bound),
     };
     let Some(state) = by_time.as_ref().map(|(state, _)| *state).max(by_quantile) else { return Outcome::Pass };
-    let names: Vec<_> = withheld.iter().map(|(name, ..)| (*name).to_owned()).collect();
+    let names: Vec<_> = withheld.iter().map(|(quantile, _)| quantile.to_string()).collect();
     let message = match &by_time {
         Some((_, short)) if names.is_empty() => short.clone(),
         Some((_, short)) => format!("{short}; {} not shown", list(&names)),
@@ -66,19 +67,19 @@ fn check(evidence: &Evidence) -> Outcome {
     let time_s = time_s(by_time.is_some(), undisturbed_ns.map(|ns| (evidence, ns)));
     let mut figures = vec![("measured_ns".to_owned(), evidence.measured_ns as f64), ("n".to_owned(), n as f64)];
     figures.extend(undisturbed_ns.map(|ns| ("undisturbed_ns".to_owned(), ns as f64)));
-    figures.extend(withheld.iter().map(|(_, key, tail)| (format!("{key}_tail_n"), *tail)));
+    figures.extend(withheld.iter().map(|(quantile, tail_n)| (quantile.tail_figure(), *tail_n)));
     Outcome::Fired(Finding {
         rule: RULE.id.to_owned(),
         state,
         message,
-        remedy: remedy(evidence, time_s, &names_of_known_times(evidence, &withheld)),
+        remedy: remedy(evidence, time_s, &those_of_known_times(evidence, &withheld)),
         evidence: figures.into_iter().collect(),
     })
 }
 
-/// Names of the quantiles that are not shown, where it is known how long they would take.
-fn names_of_known_times(evidence: &Evidence, withheld: &[(&'static str, &'static str, f64)]) -> Vec<&'static str> {
-    withheld.iter().filter(|_| is_rate_known(evidence)).map(|(name, ..)| *name).collect()
+/// The quantiles that are not shown, where it is known how long they would take.
+fn those_of_known_times(evidence: &Evidence, withheld: &[(Quantile, f64)]) -> Vec<Quantile> {
+    withheld.iter().filter(|_| is_rate_known(evidence)).map(|(quantile, _)| *quantile).collect()
 }
 
 /// True if the rate says how long a number of requests takes: that of milliseconds says nothing of hours.
@@ -151,7 +152,8 @@ fn check_sweep(sweep: &SweepEvidence) -> Outcome {
         }
         (by_time, _) => by_time.map(|(state, short)| (state, format!("each load had {short}"))),
     };
-    let is_without_p99 = |evidence: &Evidence| withheld(evidence.latency.response.n).iter().any(|q| q.0 == "p99");
+    let is_without_p99 =
+        |evidence: &Evidence| withheld(evidence).iter().any(|(quantile, _)| *quantile == Quantile::P99);
     let without_p99: Vec<_> = sweep.points.iter().map(|p| &p.evidence).filter(|e| is_without_p99(e)).collect();
     let mut parts = Vec::new();
     let mut state = FindingState::Note;
@@ -168,15 +170,16 @@ fn check_sweep(sweep: &SweepEvidence) -> Outcome {
     }
     let slowest = without_p99.iter().min_by_key(|evidence| evidence.latency.response.n);
     let advised_by = slowest.copied().unwrap_or(&sweep.points[peak].evidence);
-    let remedy = remedy(advised_by, time_s, slowest.map(|_| "p99").as_slice());
+    let remedy = remedy(advised_by, time_s, slowest.map(|_| Quantile::P99).as_slice());
     let figures = [("measured_ns", measured_ns as f64), ("points_without_p99", without_p99.len() as f64)];
     Outcome::fired(RULE.id, state, parts.join("; "), remedy, figures)
 }
 
-/// Quantiles with too few requests beyond them: name, key, requests beyond.
-fn withheld(n: u64) -> Vec<(&'static str, &'static str, f64)> {
-    let few = PRINTED.iter().filter(|(_, _, q)| !is_quantile_known(n as f64, *q));
-    few.map(|(name, key, q)| (*name, *key, n as f64 * (1.0 - q))).collect()
+/// Quantiles with too few requests beyond them, and how many these are; the lowest first.
+fn withheld(evidence: &Evidence) -> Vec<(Quantile, f64)> {
+    let n = evidence.latency.response.n as f64;
+    let few = quantiles(evidence).into_iter().filter(|quantile| !is_quantile_known(n, quantile.share()));
+    few.map(|quantile| (quantile, n * (1.0 - quantile.share()))).collect()
 }
 
 /// What is to be said of so long a window.
@@ -202,16 +205,13 @@ fn time_s(is_short: bool, little: Option<(&Evidence, u64)>) -> f64 {
 /// The length or number of requests that would do: for `time_s`, 0 if the time was long enough, and for one of the `missing`
 /// quantiles, which are named from the least rare on: the first that this time does not show. A rarer one can wait until that
 /// is seen.
-fn remedy(evidence: &Evidence, time_s: f64, missing: &[&'static str]) -> String {
+fn remedy(evidence: &Evidence, time_s: f64, missing: &[Quantile]) -> String {
     let seconds = evidence.measured_ns as f64 / NS_PER_S as f64;
     let n = evidence.latency.response.n as f64;
     let per_s = if seconds > 0.0 { n / seconds } else { 0.0 };
-    let needed = |quantile: &str| {
-        let wanted = PRINTED.iter().find(|(name, ..)| *name == quantile);
-        wanted.map_or(0.0, |(_, _, q)| QUANTILE_TAIL_MIN / (1.0 - q)).round()
-    };
+    let needed = |quantile: Quantile| (QUANTILE_TAIL_MIN / (1.0 - quantile.share())).round();
     let time_of = |requests: f64| if per_s > 0.0 { requests / per_s } else { 0.0 };
-    let is_unseen = |quantile: &&&'static str| time_of(needed(quantile)) > time_s;
+    let is_unseen = |quantile: &&Quantile| time_of(needed(**quantile)) > time_s;
     let quantile = missing.iter().find(is_unseen).or_else(|| missing.last()).copied();
     let requests = quantile.map_or(0.0, needed);
     let quantile_s = time_of(requests);
@@ -234,7 +234,7 @@ fn remedy(evidence: &Evidence, time_s: f64, missing: &[&'static str]) -> String 
 }
 
 /// Advice where the time that would do is no time that anybody measures.
-fn beyond_an_hour(time_s: f64, quantile: Option<&str>, share: f64) -> String {
+fn beyond_an_hour(time_s: f64, quantile: Option<Quantile>, share: f64) -> String {
     let advised_s = if time_s > LONGEST_S { 0.0 } else { time_s };
     match quantile {
         _ if time_s > LONGEST_S => "measure in a quieter period".to_owned(),
@@ -347,8 +347,9 @@ mod tests {
     #[test]
     fn the_remedy_names_the_time_of_the_least_rare_quantile_that_is_missing() {
         let remedy = |seconds: u64, n: u64| finding(judged(&RULE, &run(seconds, n))).remedy;
-        assert_eq!(remedy(8, 456), "measure longer: -d 30s, or -d 176s to see p99 too");
-        assert_eq!(remedy(30, 1_710), "measure longer: -d 176s shows p99");
+        assert_eq!(remedy(8, 456), "measure longer: -d 30s, or -d 36s to see p95 too");
+        assert_eq!(remedy(8, 1_200), "measure longer: -d 30s, or -d 67s to see p99 too");
+        assert_eq!(remedy(30, 1_710), "measure longer: -d 36s shows p95");
         assert_eq!(remedy(30, 456), "measure longer: -d 66s shows p90");
         assert_eq!(remedy(30, 50_000), "measure longer: -d 60s shows p99.9");
     }

@@ -96,6 +96,7 @@ pub(crate) const fn direction(metric: CompareMetric) -> Direction {
         CompareMetric::ServerCpuNsPerRequest
         | CompareMetric::ResponseP50Ns
         | CompareMetric::ResponseP90Ns
+        | CompareMetric::ResponseP95Ns
         | CompareMetric::ResponseP99Ns
         | CompareMetric::ServerRssBytes => Direction::LowerIsBetter,
     }
@@ -110,7 +111,10 @@ const fn why_unknown(metric: CompareMetric) -> &'static str {
             "a search had no time for a load that held or failed: more time (--capacity-budget)"
         }
         CompareMetric::GoodputPerS => "a variant gave no good response",
-        CompareMetric::ResponseP50Ns | CompareMetric::ResponseP90Ns | CompareMetric::ResponseP99Ns => {
+        CompareMetric::ResponseP50Ns
+        | CompareMetric::ResponseP90Ns
+        | CompareMetric::ResponseP95Ns
+        | CompareMetric::ResponseP99Ns => {
             "too few responses in a window for this quantile: longer windows (-d), or a higher rate (-R)"
         }
     }

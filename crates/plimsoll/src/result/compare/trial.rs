@@ -98,6 +98,7 @@ fn value(metric: CompareMetric, builder: &EvidenceBuilder, evidence: &Evidence) 
         CompareMetric::GoodputPerS => Some(builder.goodput().value),
         CompareMetric::ResponseP50Ns => quantile(0.5, response.p50_ns),
         CompareMetric::ResponseP90Ns => quantile(0.9, response.p90_ns),
+        CompareMetric::ResponseP95Ns => quantile(0.95, response.p95_ns),
         CompareMetric::ResponseP99Ns => quantile(0.99, response.p99_ns),
         CompareMetric::ServerRssBytes => rss_bytes(evidence.observed.as_ref()),
         // One load has none.
@@ -116,6 +117,7 @@ pub(super) fn stored_value(run: &RunRecord, metric: CompareMetric) -> Option<Est
         CompareMetric::GoodputPerS => Some(run.goodput_per_s),
         CompareMetric::ResponseP50Ns => quantile(0.5, response.p50),
         CompareMetric::ResponseP90Ns => quantile(0.9, response.p90),
+        CompareMetric::ResponseP95Ns => quantile(0.95, response.p95?),
         CompareMetric::ResponseP99Ns => quantile(0.99, response.p99),
         CompareMetric::ServerRssBytes => rss_bytes(run.observed.as_ref()).map(alone),
         CompareMetric::CapacityPerS => None,

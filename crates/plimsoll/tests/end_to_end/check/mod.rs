@@ -86,7 +86,7 @@ fn the_worst_comes_first_and_the_table_says_what_json_says() {
     let target = Target::start(&["--limit", "1/60"]);
     let ended = plimsoll(["check", &target.url("/bytes/10")]).run();
     let lines: Vec<_> = ended.exits(4).stdout.lines().collect();
-    assert!(lines[0].starts_with("INVALID      what is measured now would not be valid (ER-08"), "{ended:#?}");
+    assert!(lines[0].starts_with("INVALID      a measurement started now would be invalid (ER-08"), "{ended:#?}");
     assert!(lines[5].starts_with("INVALID  ER-08  many at once    "), "{ended:#?}");
     assert!(ended.stdout.lines().all(|line| line.chars().count() <= 100), "{ended:#?}");
 }

@@ -45,7 +45,7 @@ fn a_stored_render_is_printed_and_has_a_page() {
     let text = &ended.exits(0).stdout;
     assert!(text.contains("page         http://h/\n") && text.contains("largest contentful paint (LCP)"), "{text}");
     assert!(text.ends_with("\npage: before/report.html\n"), "{text}");
-    assert!(ended.file("before/report.html").contains("<h2>Quantities</h2>"));
+    assert!(ended.file("before/report.html").contains("<h3>Quantities</h3>"));
 }
 
 #[test]

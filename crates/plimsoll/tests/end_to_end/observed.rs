@@ -125,7 +125,7 @@ fn each_point_of_a_sweep_has_its_cpu() {
         }
         assert!(ended.stdout.contains("server CPUs"), "{}", ended.stdout);
         assert!(list(&directory.join("points")).len() == 4);
-        assert!(ended.recorded("report.html").contains("<h2>CPU by process, by connections</h2>"));
+        assert!(ended.recorded("report.html").contains("<h3>CPU by process, by connections</h3>"));
     });
 }
 

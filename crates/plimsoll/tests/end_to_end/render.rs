@@ -118,7 +118,7 @@ fn a_result_is_stored_shown_again_and_compared_with_another() {
         told.contains("largest contentful paint (LCP)") && told.ends_with("\npage: before/report.html\n"),
         "{told}"
     );
-    assert!(ended.file("before/report.html").contains("<h2>Quantities</h2>"));
+    assert!(ended.file("before/report.html").contains("<h3>Quantities</h3>"));
     assert_eq!(ended.file("second"), ended.file("after/run.json"));
     assert!(ended.file("both").contains("| before |") && ended.file("both").contains("| after |"));
     assert!(ended.file("history").contains("page render, "), "{}", ended.file("history"));

@@ -29,11 +29,11 @@ fn a_result_has_its_page_and_is_shown_in_every_format() {
     assert!(told.starts_with(&ended.file("text.one")) && told.ends_with("\npage: a/report.html\n"), "{told}");
     assert_eq!(ended.file("a.verbose"), told);
     let (written, again) = (ended.file("b/report.html"), ended.file("a/report.html"));
-    assert!(written.contains("<h2>Latency by percentile</h2>"), "the histograms are in the page");
+    assert!(written.contains("<h3>Latency by percentile</h3>"), "the histograms are in the page");
     assert_eq!(written.len(), again.len(), "the page of a run and that of `report` differ");
     let both = ended.file("report.html");
     assert!(both.contains("2 results side by side") && both.contains("<code>b/run.json</code>"));
-    assert_eq!(both.matches("<h2>Latency by percentile</h2>").count(), 1, "the histograms of b are gone");
+    assert_eq!(both.matches("<h3>Latency by percentile</h3>").count(), 1, "the histograms of b are gone");
     let json: Value = serde_json::from_str(&ended.file("both.json")).expect("JSON");
     assert_eq!(json.as_array().map(Vec::len), Some(2));
     assert!(ended.file("markdown.one").starts_with("| result | verdict |"));
@@ -71,7 +71,7 @@ fn two_sweeps_show_both_peaks_side_by_side() {
     }
     assert_eq!(ended.file("path"), "report.html\n");
     let page = ended.file("report.html");
-    assert!(page.contains("<h2>Sweeps</h2>") && page.contains("no paired comparison"));
+    assert!(page.contains("<h3>Sweeps</h3>") && page.contains("no paired comparison"));
     assert_eq!(page.matches("<h2>Goodput by connections</h2>").count(), 3, "one of both, and one of each");
     assert!(!page.contains("Not to be held against"), "both were loaded alike");
 

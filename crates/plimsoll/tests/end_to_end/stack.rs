@@ -313,7 +313,7 @@ fn php_functions_have_their_shares_of_the_cpu_time_in_the_window() {
     assert!(text(fpm, "role") == "companion" && number(fpm, "cpu_us_per_good_request") > 0.0, "{fpm:#}");
     stacks.fine(["report", "out"]);
     let page = std::fs::read_to_string(stacks.work().join("out/report.html")).expect("a page");
-    assert!(page.contains("<h2>PHP functions</h2>") && page.contains("three_parts") && page.contains("php.svg"));
+    assert!(page.contains("<h3>PHP functions</h3>") && page.contains("three_parts") && page.contains("php.svg"));
     let checks = record["environment"]["check"].as_array().expect("a list");
     assert!(
         checks.iter().any(|row| text(row, "what") == "PHP functions" && text(row, "rule") == "PR-01"),

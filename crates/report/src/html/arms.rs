@@ -1,6 +1,8 @@
 //! Several sweeps in one chart: a line for each arm, told apart by colour, dash and mark.
 
-use super::chart::{Chart, Curve, GREY, beside, chart, from_zero, layout, line, load_axis, plain, time_axis, upright};
+use super::chart::{
+    Chart, Curve, GREY, SharedAxis, beside, chart, from_zero, layout, level, line, load_axis, plain, time_axis, upright,
+};
 use super::cpu::cpus_axis;
 use super::operating::{colour, dash, fixed_words, knee, legend, mark, p99_by_goodput};
 use super::sweep::told;
@@ -12,7 +14,7 @@ use model::Quantile;
 use model::human::rate;
 use plotly::Layout;
 use plotly::common::{Anchor, DashType, Line, Marker};
-use plotly::layout::{Annotation, Axis, Shape, ShapeLayer, ShapeLine, ShapeType};
+use plotly::layout::{Annotation, Axis};
 
 /// Sizes of the mark of a point, and of that of the peak.
 const MARK: usize = 7;
@@ -59,7 +61,11 @@ fn goodput(arms: &[&Arm<'_>], fixed: &[FixedLoad]) -> Option<Chart> {
     }
     let is_rate = arms.first().is_some_and(|arm| matches!(arm.over(), Over::Rate));
     for load in fixed {
-        let line = if is_rate { upright(load.rate_per_s, GREY, DashType::LongDash) } else { level(load.rate_per_s) };
+        let line = if is_rate {
+            upright(load.rate_per_s, GREY, DashType::LongDash)
+        } else {
+            level(load.rate_per_s, GREY, DashType::LongDash)
+        };
         found.axes.add_shape(line);
         let words = Annotation::new().text(plain(&fixed_words(load))).show_arrow(false).y_anchor(Anchor::Bottom);
         found.axes.add_annotation(match is_rate {
@@ -69,20 +75,6 @@ fn goodput(arms: &[&Arm<'_>], fixed: &[FixedLoad]) -> Option<Chart> {
     }
     let note = format!("good responses per second; {}", legend(&[]));
     Some(found.chart("Goodput", &note))
-}
-
-/// A line from left to right at a rate.
-fn level(per_s: f64) -> Shape {
-    Shape::new()
-        .shape_type(ShapeType::Line)
-        .layer(ShapeLayer::Below)
-        .x_ref("paper")
-        .y_ref("y")
-        .x0(0.0)
-        .x1(1.0)
-        .y0(per_s)
-        .y1(per_s)
-        .line(ShapeLine::new().color(GREY).width(1.5).dash(DashType::LongDash))
 }
 
 fn p99(arms: &[&Arm<'_>]) -> Option<Chart> {
@@ -146,7 +138,7 @@ impl<'a> Overlay<'a> {
         if !self.missing.is_empty() {
             note.push_str(&format!("; nothing to draw of {}", self.missing.join(", ")));
         }
-        chart(&format!("{title} by {}", self.by), &note, self.traces, self.axes)
+        chart(&format!("{title} by {}", self.by), &note, self.traces, self.axes).on(SharedAxis::Load)
     }
 }
 

@@ -2,12 +2,14 @@
 
 use super::Shown;
 use super::chart::{
-    COLOURS, Chart, Curve, GREY, RED, band, beside, chart, from_zero, layout, load_axis, nth_colour, nth_mark, plain,
-    reasons_once, thin, time_axis, upright,
+    COLOURS, Chart, Curve, GREY, RED, SharedAxis, band, beside, chart, from_zero, layout, load_axis, nth_colour,
+    nth_mark, picture, plain, reasons_once, thin, time_axis, upright,
 };
+use super::next;
 use super::run::plan;
 use super::view::{
-    Measured, ResultView, Table, VerdictView, command, environment, files, fingerprint, headline, limiter, thresholds,
+    self, Beside, Measured, Part, ResultView, Table, VerdictView, answers, command, files, fingerprint, limits, load,
+    results, thresholds,
 };
 use crate::words::capacity::{facts, is_latency, load_header, load_rows, outcome, trial_header, trial_rows};
 use model::human::{rate, time};
@@ -24,30 +26,43 @@ const P99: &str = "p99";
 pub(super) fn view(shown: &Shown<'_>, record: &CapacityRecord) -> ResultView {
     let first = record.trials.first();
     let title = first.map_or_else(|| "capacity".to_owned(), |run| run.plan.target.url.clone());
-    let charts = [goodput(record), latency(record), course(record)];
+    let charts = [latency(record), course(record)];
     let tables = [
         Table { title: "Loads", header: load_header(record), rows: load_rows(record) },
         Table { title: "Trials", header: trial_header(record), rows: trial_rows(record) },
     ];
     let facts = facts(record);
+    let environment = &record.environment;
     ResultView {
         kind: "capacity",
         name: shown.name.to_owned(),
         title,
         started: record.started.clone(),
         verdict: Some(VerdictView::of(&record.verdict)),
-        limiter: limiter(&facts),
-        headline: headline(&facts),
-        charts: reasons_once(charts.into_iter().flatten()),
-        files: files(shown, Measured::ManyTimes, [false; 4]),
-        tables: thresholds(&record.thresholds)
-            .into_iter()
-            .chain(tables)
-            .chain(fingerprint(&record.environment))
-            .collect(),
-        groups: first.map(|run| plan(&run.plan, false)).into_iter().chain([environment(&record.environment)]).collect(),
-        command: command(&record.environment),
-        ..ResultView::default()
+        answers: answers(&facts, Beside::NextFigure, next::of_capacity(record)),
+        picture: picture(goodput(record)),
+        parts: vec![
+            Part {
+                facts: results(&facts),
+                charts: reasons_once(charts.into_iter().flatten()),
+                tables: thresholds(&record.thresholds).into_iter().chain(tables).collect(),
+                ..Part::how_much()
+            },
+            Part { facts: limits(&facts), ..Part::limits() },
+            Part::belief(&record.verdict),
+            Part {
+                facts: load(&facts),
+                tables: fingerprint(environment),
+                groups: first
+                    .map(|run| plan(&run.plan, false))
+                    .into_iter()
+                    .chain([view::environment(environment)])
+                    .collect(),
+                command: command(environment),
+                files: files(shown, Measured::ManyTimes, [false; 4]),
+                ..Part::measured()
+            },
+        ],
     }
 }
 
@@ -67,7 +82,7 @@ fn goodput(record: &CapacityRecord) -> Option<Chart> {
     let axes = layout(load_axis([low, high].into_iter(), "offered rate"), from_zero());
     let note = "good responses per second of each trial; the grey band is the bracket; each doubling of the rate has \
                 the same width";
-    Some(chart("Goodput by offered rate", note, traces, marked(axes, record)))
+    Some(chart("Goodput by offered rate", note, traces, marked(axes, record)).on(SharedAxis::Load))
 }
 
 /// Lowest and highest load of the trials.
@@ -159,7 +174,7 @@ fn latency(record: &CapacityRecord) -> Option<Chart> {
     }
     let axes = layout(load_axis([low, high].into_iter(), "offered rate"), time_axis(all_ns.into_iter()));
     let note = format!("from the scheduled send time, logarithmic{limits}");
-    Some(chart("Response time by offered rate", &note, traces, marked(axes, record)))
+    Some(chart("Response time by offered rate", &note, traces, marked(axes, record)).on(SharedAxis::Load))
 }
 
 /// What a condition on a response time was in each trial.

@@ -10,8 +10,9 @@ use plotly::layout::{
 };
 use plotly::{Configuration, Layout, Plot, Scatter, Trace};
 
-/// Readable on white and on black.
-pub(super) const COLOURS: [&str; 6] = ["#2f7fd6", "#e0812b", "#2a9d6f", "#9061c2", "#c9a227", "#3aa6b9"];
+/// Colours that the colour-blind tell apart (Okabe and Ito), those that stand out on white and on black first; dashes and marks
+/// say the same.
+pub(super) const COLOURS: [&str; 6] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
 /// As many as colours have no common divisor with, so that many curves still differ.
 const MARKS: [MarkerSymbol; 5] = [
     MarkerSymbol::Circle,
@@ -30,7 +31,7 @@ const OPEN_MARKS: [MarkerSymbol; MARKS.len()] = [
 ];
 const DASHES: [DashType; 4] = [DashType::Solid, DashType::Dash, DashType::Dot, DashType::DashDot];
 /// What failed.
-pub(super) const RED: &str = "#d6453d";
+pub(super) const RED: &str = "#c8283c";
 /// What only helps to read.
 pub(super) const GREY: &str = "#8a8f98";
 
@@ -42,6 +43,29 @@ const RATE_SPAN_MIN: f64 = 20.0;
 
 /// Heights of charts; px.
 const HEIGHT_PX: u32 = 340;
+/// Height of the one picture of the first screen, or of two together.
+const PICTURE_PX: u32 = 460;
+
+/// A horizontal axis that several charts have: zooming one of them zooms all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SharedAxis {
+    Time,
+    Load,
+    Block,
+    Result,
+}
+
+impl SharedAxis {
+    /// As the page has it.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Time => "time",
+            Self::Load => "load",
+            Self::Block => "block",
+            Self::Result => "result",
+        }
+    }
+}
 
 /// One chart of the page, or why it is not drawn.
 pub(super) struct Chart {
@@ -50,8 +74,8 @@ pub(super) struct Chart {
     pub(super) height_px: u32,
     /// Names in its legend.
     pub(super) names: usize,
-    /// True if it is on the time axis that the charts of a run share.
-    pub(super) on_clock: bool,
+    /// The axis that it shares with others of the result; none for one of its own.
+    pub(super) shared: Option<SharedAxis>,
     /// Plotly's data, layout and configuration, safe inside a script element; none when the note says why not.
     pub(super) json: Option<String>,
 }
@@ -59,12 +83,11 @@ pub(super) struct Chart {
 impl Chart {
     /// In the place of a chart of which there is nothing to draw.
     pub(super) fn missing(title: impl Into<String>, why: impl Into<String>) -> Self {
-        Self { title: title.into(), note: why.into(), height_px: 0, names: 0, on_clock: false, json: None }
+        Self { title: title.into(), note: why.into(), height_px: 0, names: 0, shared: None, json: None }
     }
 
-    /// Of a run: zooming one of these zooms all.
-    pub(super) fn on_clock(self) -> Self {
-        Self { on_clock: true, ..self }
+    pub(super) fn on(self, axis: SharedAxis) -> Self {
+        Self { shared: Some(axis), ..self }
     }
 
     pub(super) fn height_px(self, height_px: u32) -> Self {
@@ -84,6 +107,13 @@ pub(super) fn reasons_once(charts: impl IntoIterator<Item = Chart>) -> Vec<Chart
         }
     }
     told
+}
+
+/// The charts as the picture of the first screen, as far as there is something to draw.
+pub(super) fn picture(charts: impl IntoIterator<Item = Chart>) -> Vec<Chart> {
+    let charts: Vec<Chart> = charts.into_iter().collect();
+    let height_px = PICTURE_PX / charts.len().max(1) as u32;
+    charts.into_iter().map(|chart| chart.height_px(height_px)).collect()
 }
 
 /// What a note says of curves that are not drawn, `which` by word: nothing where all are.
@@ -116,7 +146,7 @@ pub(super) fn chart<T: Trace + 'static>(title: &str, note: &str, traces: Vec<Box
     // In a script element only `<` could end it or begin a comment.
     let json = plot.to_json().replace('<', "\\u003c");
     let (title, note) = (title.to_owned(), note.to_owned());
-    Chart { title, note, height_px: HEIGHT_PX, names, on_clock: false, json: Some(json) }
+    Chart { title, note, height_px: HEIGHT_PX, names, shared: None, json: Some(json) }
 }
 
 /// A line with a mark at each point; `hover` is what a point says of itself.
@@ -260,6 +290,20 @@ pub(super) fn upright(load: f64, colour: &'static str, dash: DashType) -> Shape 
         .x1(load)
         .y0(0.0)
         .y1(1.0)
+        .line(ShapeLine::new().color(colour).width(1.5).dash(dash))
+}
+
+/// A line from left to right at `value`.
+pub(super) fn level(value: f64, colour: &'static str, dash: DashType) -> Shape {
+    Shape::new()
+        .shape_type(ShapeType::Line)
+        .layer(ShapeLayer::Below)
+        .x_ref("paper")
+        .y_ref("y")
+        .x0(0.0)
+        .x1(1.0)
+        .y0(value)
+        .y1(value)
         .line(ShapeLine::new().color(colour).width(1.5).dash(dash))
 }
 

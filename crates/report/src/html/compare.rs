@@ -1,12 +1,15 @@
 //! A comparison as a page: what it says in plain words, the effects with their intervals, and the blocks.
 
 use super::Shown;
-use super::chart::{COLOURS, Chart, GREY, band, chart, factor_axis, layout, line, nth_colour, nth_line, plain, thin};
+use super::chart::{
+    COLOURS, Chart, GREY, SharedAxis, band, chart, factor_axis, layout, line, nth_colour, nth_line, plain, thin,
+};
 use super::graph::Graph;
+use super::next;
 use super::run::plan;
 use super::view::{
-    DifferenceView, FileView, Measured, ResultView, Table, VerdictView, command, environment, files, fingerprint,
-    headline,
+    self, Answer, FileView, Flame, Measured, Part, ResultView, Table, VerdictView, command, files, fingerprint, limits,
+    load, results,
 };
 use crate::record::PROFILES_FOLDER;
 use crate::scales::extremes;
@@ -29,44 +32,61 @@ pub(super) fn view(shown: &Shown<'_>, record: &CompareRecord) -> ResultView {
     ];
     let first = record.runs.first();
     let measured = if record.ended == CompareEnd::Stored { Measured::Before } else { Measured::ManyTimes };
+    let functions = record.profiles.iter().flat_map(functions);
+    let facts = facts(record);
+    let environment = &record.environment;
     ResultView {
         kind: "compare",
         name: shown.name.to_owned(),
         title: names.join(" / "),
         started: record.started.clone(),
-        lead: summary(record),
         verdict: Some(VerdictView::of(&record.verdict)),
-        headline: headline(&facts(record)),
-        charts: [forest(record), course(record)].into_iter().flatten().chain(super::strips::charts(record)).collect(),
-        differences: differences(shown, record),
-        files: files(shown, measured, [false; 4]).into_iter().chain(profile_files(shown, record)).collect(),
-        tables: tables
-            .into_iter()
-            .chain(record.profiles.iter().flat_map(functions))
-            .filter(|table| !table.rows.is_empty())
-            .chain(fingerprint(&record.environment))
-            .collect(),
-        groups: first
-            .map(|of| plan(&of.run.plan, false))
-            .into_iter()
-            .chain([environment(&record.environment)])
-            .collect(),
-        command: command(&record.environment),
-        ..ResultView::default()
+        answers: vec![
+            Answer::new("number", "result", summary(record)),
+            Answer::new("next", "next", next::of_comparison(record)),
+        ],
+        picture: forest(record).into_iter().collect(),
+        parts: vec![
+            Part {
+                facts: results(&facts),
+                charts: course(record).into_iter().chain(super::strips::charts(record)).collect(),
+                tables: tables.into_iter().filter(|table| !table.rows.is_empty()).collect(),
+                ..Part::how_much()
+            },
+            Part {
+                facts: limits(&facts),
+                flames: differences(shown, record),
+                tables: functions.filter(|table| !table.rows.is_empty()).collect(),
+                ..Part::limits()
+            },
+            Part::belief(&record.verdict),
+            Part {
+                facts: load(&facts),
+                tables: fingerprint(environment),
+                groups: first
+                    .map(|of| plan(&of.run.plan, false))
+                    .into_iter()
+                    .chain([view::environment(environment)])
+                    .collect(),
+                command: command(environment),
+                files: files(shown, measured, [false; 4]).into_iter().chain(profile_files(shown, record)).collect(),
+                ..Part::measured()
+            },
+        ],
     }
 }
 
 /// The differential flame graphs of each variant, as far as there are any: of the CPU time, and of PHP functions.
-fn differences(shown: &Shown<'_>, record: &CompareRecord) -> Vec<DifferenceView> {
+fn differences(shown: &Shown<'_>, record: &CompareRecord) -> Vec<Flame> {
     let none: &[Option<String>] = &[];
     let (native, php) =
         shown.graphs.map_or((none, none), |graphs| (&graphs.differences[..], &graphs.php_differences[..]));
     let of = |title, graphs: &[Option<String>], time| {
         let drawn = record.arms.iter().skip(1).zip(graphs);
         let drawn = drawn.filter_map(|(arm, svg)| Some((arm, Graph::new(svg.as_deref()?)?)));
-        drawn.map(|(arm, graph)| DifferenceView { title, about: about(&arm.name, record, time), graph }).collect()
+        drawn.map(|(arm, graph)| Flame { title, about: about(&arm.name, record, time), graph }).collect()
     };
-    let native: Vec<DifferenceView> = of("What changed in the CPU time", native, "CPU time");
+    let native: Vec<Flame> = of("What changed in the CPU time", native, "CPU time");
     [native, of("What changed in PHP functions", php, "time")].into_iter().flatten().collect()
 }
 
@@ -189,7 +209,7 @@ fn course(record: &CompareRecord) -> Option<Chart> {
     };
     let axes = layout(Axis::new().title("block").zero_line(false), changes);
     let note = "change against the baseline in each block that counts; a trend would be a drift";
-    Some(chart("Changes by block", note, traces, axes))
+    Some(chart("Changes by block", note, traces, axes).on(SharedAxis::Block))
 }
 
 fn label(metric: &MetricRecord, several: bool) -> String {

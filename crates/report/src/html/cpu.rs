@@ -1,6 +1,6 @@
 //! Who used the CPUs: in layers against time and against load, and tables.
 
-use super::chart::{Chart, RED, chart, from_zero, layout, load_axis, thin};
+use super::chart::{Chart, Curve, RED, SharedAxis, chart, from_zero, layout, load_axis, thin};
 use super::kernel;
 use super::layers::{Layers, processes};
 use super::timeline::{Named, Timeline, to_digits};
@@ -9,6 +9,7 @@ use crate::words::observed::cores_number;
 use crate::words::over::Over;
 use model::human::{bytes, count, percent, time};
 use model::{Observed, RunRecord, SeriesFigure, SeriesObserved, SocketsObserved, SweepRecord};
+use plotly::common::{DashType, Line};
 use plotly::layout::Axis;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,6 +17,9 @@ use std::collections::{BTreeMap, BTreeSet};
 const OTHERS_SHOWN: usize = 3;
 /// Share of the machine's CPUs, stolen in the worst second, from which on it is worth a curve.
 const STEAL_DRAWN: f64 = 0.02;
+
+/// Colour of what there is of CPUs.
+const CEILING: &str = "#66707e";
 
 /// Who kept the CPUs busy, against time.
 pub(super) fn timeline(timeline: &Timeline<'_>, clock: Axis) -> Chart {
@@ -31,6 +35,7 @@ pub(super) fn timeline(timeline: &Timeline<'_>, clock: Axis) -> Chart {
         let (x, y) = timeline.known(&timeline.means(observed.seconds.iter().map(|second| second.steal_cores)));
         traces.push(thin("stolen", RED, x, y));
     }
+    traces.extend(ceiling(&timeline.ends_s, observed.usable_cpus()));
     let of = observed
         .machine
         .as_ref()
@@ -40,7 +45,7 @@ pub(super) fn timeline(timeline: &Timeline<'_>, clock: Axis) -> Chart {
         _ => String::new(),
     };
     let note = format!("CPUs kept busy{of}, {}, in layers{unknown}", timeline.each());
-    chart(TITLE, &note, traces, layout(clock, cpus_axis())).on_clock()
+    chart(TITLE, &note, traces, layout(clock, cpus_axis())).on(SharedAxis::Time)
 }
 
 /// The same against load; none of a record from before anything was observed.
@@ -58,10 +63,12 @@ pub(super) fn by_load(record: &SweepRecord, over: Over) -> Option<Chart> {
         machine: seen.iter().map(|(_, observed)| machine(observed).map(to_digits)).collect(),
         named: by_size(&named),
     };
-    let traces = layers.curves();
+    let mut traces = layers.curves();
+    let usable = seen.iter().filter_map(|(_, observed)| observed.usable_cpus()).max();
+    traces.extend(ceiling(&layers.x, usable));
     let loads = record.curve.iter().map(|point| point.load);
     let axes = layout(load_axis(loads, over.axis()), cpus_axis());
-    Some(chart(&title, "CPUs kept busy, in layers", traces, axes))
+    Some(chart(&title, "CPUs kept busy, in layers", traces, axes).on(SharedAxis::Load))
 }
 
 /// CPU time for each response by process, in layers, against load; none when nothing is known of the server.
@@ -90,7 +97,7 @@ pub(super) fn per_request_by_load(record: &SweepRecord, over: Over) -> Option<Ch
     let loads = record.curve.iter().map(|point| point.load);
     let axes = layout(load_axis(loads, over.axis()), from_zero().tick_format("~r").tick_suffix(unit));
     let note = "CPU time of the server and of what was watched beside it for each complete response, in layers";
-    Some(chart(&format!("CPU per request by {}", over.axis()), note, traces, axes))
+    Some(chart(&format!("CPU per request by {}", over.axis()), note, traces, axes).on(SharedAxis::Load))
 }
 
 /// Load and what was observed of each point of which something was.
@@ -132,6 +139,14 @@ fn by_size(columns: &BTreeMap<String, Vec<Option<f64>>>) -> Vec<Named<'_>> {
     let mut named: Vec<Named<'_>> = columns.iter().map(|(name, values)| (name.as_str(), values.clone())).collect();
     named.sort_by(|a, b| most(&b.1).total_cmp(&most(&a.1)));
     named
+}
+
+/// A line at the CPUs that the server may use, from one end of the curves to the other: how much of them is in use is seen
+/// against it.
+fn ceiling(x: &[f64], usable: Option<u32>) -> Option<Curve> {
+    let (first, last) = (*x.first()?, *x.last()?);
+    let style = Line::new().color(CEILING).width(2.0).dash(DashType::LongDash);
+    Some(thin("CPUs that the server may use", CEILING, vec![first, last], vec![f64::from(usable?); 2]).line(style))
 }
 
 /// An axis of CPUs from zero, in plain decimals.

@@ -3,9 +3,14 @@
 use super::Shown;
 use super::chart::{Chart, rate_axis, time_axis};
 use super::dots::{Figure, dots};
-use super::view::{FileView, Group, ResultView, Table, VerdictView, command, environment, fact, headline};
+use super::next;
+use super::view::{
+    Answer, Beside, FileView, Group, Part, ResultView, Table, VerdictView, answers, command, environment, fact, load,
+    results,
+};
 use crate::record::STEPS_FOLDER;
 use crate::words::experiment::{Columns, STEP_HEADER, facts, layers, made, meaning, step_row};
+use crate::words::fact::About;
 use model::human::{rate, time};
 use model::{ExperimentRecord, PlannedStep, StepRecord};
 
@@ -19,9 +24,9 @@ const FILES: [(&str, &str); 4] = [
 
 pub(super) fn view(shown: &Shown<'_>, record: &ExperimentRecord) -> ResultView {
     let (header, rows) = layers(record).unwrap_or_default();
-    let results = Columns::of(&record.rows);
+    let columns = Columns::of(&record.rows);
     let tables = [
-        Table { title: "Results", header: results.header, rows: results.rows },
+        Table { title: "Results", header: columns.header, rows: columns.rows },
         Table { title: "CPU time in the mean response, by program", header, rows },
         Table {
             title: "Steps",
@@ -29,20 +34,42 @@ pub(super) fn view(shown: &Shown<'_>, record: &ExperimentRecord) -> ResultView {
             rows: made(record).map(|(planned, step)| step_row(planned, step)).collect(),
         },
     ];
+    let mut charts = charts(record).into_iter();
+    let facts = facts(record);
     ResultView {
         kind: "experiment",
         name: shown.name.to_owned(),
         title: record.plan.name.clone(),
         started: record.started.clone(),
         verdict: Some(VerdictView::in_words(&record.verdict, meaning(record))),
-        headline: headline(&facts(record)),
-        charts: charts(record),
-        tables: tables.into_iter().filter(|table| !table.rows.is_empty()).collect(),
-        groups: vec![environment(&record.environment), seeds(record)],
-        command: command(&record.environment),
-        files: files(shown, record),
-        ..ResultView::default()
+        answers: plan_size(&facts)
+            .into_iter()
+            .chain(answers(&facts, Beside::Nothing, next::of_experiment(record)))
+            .collect(),
+        picture: charts.next().into_iter().collect(),
+        parts: vec![
+            Part {
+                facts: results(&facts),
+                charts: charts.collect(),
+                tables: tables.into_iter().filter(|table| !table.rows.is_empty()).collect(),
+                ..Part::how_much()
+            },
+            Part::belief(&record.verdict),
+            Part {
+                facts: load(&facts),
+                groups: vec![environment(&record.environment), seeds(record)],
+                command: command(&record.environment),
+                files: files(shown, record),
+                ..Part::measured()
+            },
+        ],
     }
+}
+
+/// An experiment has no number of its own: how large it is stands in its place.
+fn plan_size(facts: &[crate::words::fact::Fact]) -> Option<Answer> {
+    let size = facts.iter().find(|fact| fact.about == About::Load)?;
+    Some(Answer::new("number", size.label, size.text.clone()))
 }
 
 fn seeds(record: &ExperimentRecord) -> Group {

@@ -1,7 +1,10 @@
 //! A history as a page: each figure from result to result, with the levels between its changes.
 
-use super::chart::{COLOURS, Chart, Curve, GREY, RED, chart, layout, line, plain, reasons_once, time_axis, upright};
-use super::view::{Group, ResultView, Table, fact, headline};
+use super::chart::{
+    COLOURS, Chart, Curve, GREY, RED, SharedAxis, chart, layout, line, picture, plain, reasons_once, time_axis, upright,
+};
+use super::next;
+use super::view::{Answer, Group, Part, ResultView, Table, fact, results};
 use crate::words::history::{CHANGES, change_rows, facts, method, related, run_header, run_rows, signed, title, value};
 use model::human::plural;
 use model::{HistoryFigure, HistoryQuantity, HistoryRecord, HistorySeries};
@@ -18,7 +21,10 @@ pub(super) fn views(record: &HistoryRecord) -> Vec<ResultView> {
         views.push(ResultView {
             kind: "history",
             title: format!("{} left out", plural(record.left_out.len() as u64, "result")),
-            tables: vec![Table { title: "Results in no series", header, rows }],
+            parts: vec![Part {
+                tables: vec![Table { title: "Results in no series", header, rows }],
+                ..Part::how_much()
+            }],
             ..ResultView::default()
         });
     }
@@ -26,7 +32,11 @@ pub(super) fn views(record: &HistoryRecord) -> Vec<ResultView> {
 }
 
 fn view(record: &HistoryRecord, series: &HistorySeries) -> ResultView {
-    let charts = series.figures.iter().map(|figure| drawn(series, figure));
+    let mut charts = reasons_once(series.figures.iter().map(|figure| drawn(series, figure)));
+    let first = charts.iter().position(|chart| chart.json.is_some()).map(|at| charts.remove(at));
+    let facts = facts(series);
+    let (extent, further) = facts.split_first().map_or((None, &[][..]), |(first, rest)| (Some(first), rest));
+    let extent = extent.map(|fact| Answer::new("number", fact.label, fact.text.clone()));
     let tables = [
         ("Changes", CHANGES.map(str::to_owned).to_vec(), change_rows(series)),
         ("Results", run_header(series), run_rows(series)),
@@ -36,13 +46,23 @@ fn view(record: &HistoryRecord, series: &HistorySeries) -> ResultView {
     ResultView {
         kind: "history",
         title: title(series),
-        headline: headline(&facts(series)),
-        charts: reasons_once(charts),
-        tables: tables.map(|(title, header, rows)| Table { title, header, rows }).collect(),
-        groups: vec![Group {
-            title: "Same in all results",
-            facts: vec![fact("factors", alike.collect::<Vec<_>>().join("; ")), fact("changes", method(record))],
-        }],
+        answers: extent.into_iter().chain([Answer::new("next", "next", next::of_history(series))]).collect(),
+        picture: picture(first),
+        parts: vec![
+            Part {
+                facts: results(further),
+                charts,
+                tables: tables.map(|(title, header, rows)| Table { title, header, rows }).collect(),
+                ..Part::how_much()
+            },
+            Part {
+                groups: vec![Group {
+                    title: "Same in all results",
+                    facts: vec![fact("factors", alike.collect::<Vec<_>>().join("; ")), fact("changes", method(record))],
+                }],
+                ..Part::measured()
+            },
+        ],
         ..ResultView::default()
     }
 }
@@ -77,7 +97,7 @@ fn drawn(series: &HistorySeries, figure: &HistoryFigure) -> Chart {
     if let Some(related) = related(figure) {
         note.push_str(&format!("; {related}"));
     }
-    chart(&title, &note, traces, marked(axes, figure))
+    chart(&title, &note, traces, marked(axes, figure)).on(SharedAxis::Result)
 }
 
 /// Intervals of the values as bars; none without any.

@@ -2,9 +2,13 @@
 //!
 //! The page holds the script that draws its charts, and a policy that forbids it every access to a network.
 //!
-//! It carries plotly.js whole (1.9 MB: compressed, as base64), so that charts can be pointed at offline; their colours come
-//! from the style sheet, so that they follow light and dark. Flame graphs live in frames without an origin: the scripts of two would
-//! meet.
+//! It carries the part of plotly.js that draws lines and strips (0.45 MB: compressed, as base64), so that charts can be pointed
+//! at offline. Drawn by plotters or charming they would be pictures that neither zoom nor answer; ECharts, which comes with
+//! charming, is as large as that part. What a browser can unpack by itself is gzip, and base64 costs a third: bases with more
+//! digits would save 7 % of the page, and need a decoder of our own. Colours come from the style sheet, so that charts follow
+//! light and dark. Flame graphs live in frames without an origin: the scripts of two would meet.
+//!
+//! What is drawn inside a part that is folded waits until that is unfolded, or the page printed.
 
 mod arms;
 mod capacity;
@@ -17,6 +21,7 @@ mod graph;
 mod history;
 mod kernel;
 mod layers;
+mod next;
 mod operating;
 mod pools;
 mod profile;
@@ -33,6 +38,7 @@ mod view;
 use crate::Named;
 use crate::operating::fixed_loads;
 use crate::record::{AnyRecord, arm_folder};
+use crate::words::arms::Arm;
 use crate::words::experiment::{Columns, rows_of};
 use crate::words::run::{RUN_HEADER, row};
 use base64::display::Base64Display;
@@ -40,7 +46,7 @@ use base64::engine::general_purpose::STANDARD;
 use graph::Graph;
 use model::{Histograms, HistoryRecord, SweepRecord};
 use std::fmt::Display;
-use view::{Page, ResultView, Table, fact};
+use view::{Answer, Page, Part, ResultView, Table, fact};
 
 const STYLE: &str = include_str!("../../templates/style.css");
 const SCRIPT: &str = include_str!("../../templates/page.js");
@@ -88,10 +94,9 @@ struct Shown<'a> {
 }
 
 impl Shown<'_> {
-    /// The graphs of what ran, of where threads waited, and of PHP functions.
-    fn graphs(&self) -> [Option<Graph>; 3] {
-        let graphs = self.graphs.map_or([&None; 3], |graphs| [&graphs.running, &graphs.waiting, &graphs.php]);
-        graphs.map(|svg| svg.as_deref().and_then(Graph::new))
+    /// True if it has such a graph.
+    fn has(&self, graph: fn(&Graphs) -> &Option<String>) -> bool {
+        self.graphs.and_then(|graphs| graph(graphs).as_deref()).is_some_and(|svg| Graph::new(svg).is_some())
     }
 }
 
@@ -116,14 +121,8 @@ pub fn history_page(record: &HistoryRecord) -> impl Display + use<> {
 fn page_of(mut results: Vec<ResultView>) -> Page {
     results.iter_mut().for_each(ResultView::make_visible);
     let title = results.first().map_or_else(String::new, |result| result.title.clone());
-    Page {
-        title,
-        style: STYLE,
-        script: SCRIPT,
-        plotly: Base64Display::new(PLOTLY, &STANDARD),
-        has_charts: results.iter().flat_map(|result| &result.charts).any(|chart| chart.json.is_some()),
-        results,
-    }
+    let has_charts = results.iter().flat_map(ResultView::charts).any(|chart| chart.json.is_some());
+    Page { title, style: STYLE, script: SCRIPT, plotly: Base64Display::new(PLOTLY, &STANDARD), has_charts, results }
 }
 
 /// The document that the page shows of a stored flame graph; none of what is none.
@@ -159,16 +158,40 @@ fn each(item: &Item<'_>) -> Vec<ResultView> {
 fn side_by_side(items: &[Item<'_>], count: usize) -> ResultView {
     let named: Vec<Named<'_>> = items.iter().map(|item| item.named).collect();
     let sweeps = crate::words::arms::arms(&named);
-    let mut charts = arms::overlaid(&sweeps, &fixed_loads(&named));
-    charts.extend(run::overlaid(items));
+    let mut charts = arms::overlaid(&sweeps, &fixed_loads(&named)).into_iter();
+    let picture = chart::picture(charts.next());
     // A line for each; what a change would buy stands with the arm itself.
     let limiter = sweeps.iter().filter_map(|arm| {
         let found = crate::words::limiter::facts(arm.record.limiter.as_ref()).into_iter().next()?;
         Some(fact(found.label, format!("{}: {}", arm.label, found.text)))
     });
+    let numbers = sweeps.iter().map(|arm| format!("{}: {}", arm.label, crate::words::sweep::summary(arm.record)));
+    let numbers = numbers.collect::<Vec<_>>().join("; ");
+    let number = (!numbers.is_empty()).then(|| Answer::new("number", "peaks", numbers));
+    let remarks = if sweeps.len() > 1 { crate::words::arms::remarks(&sweeps) } else { Vec::new() };
+    ResultView {
+        kind: "report",
+        title: format!("{count} results side by side"),
+        answers: number.into_iter().chain([Answer::new("next", "next", next::of_several(&sweeps))]).collect(),
+        picture,
+        parts: vec![
+            Part {
+                charts: charts.chain(run::overlaid(items)).collect(),
+                tables: tables_beside(&named, &sweeps),
+                ..Part::how_much()
+            },
+            Part { facts: limiter.collect(), ..Part::limits() },
+            Part::remarks(remarks),
+        ],
+        ..ResultView::default()
+    }
+}
+
+/// A table for each kind of result, with a row for each.
+fn tables_beside(named: &[Named<'_>], sweeps: &[Arm<'_>]) -> Vec<Table> {
     let experiments = Columns::of(named.iter().flat_map(|named| rows_of(*named)));
     let tables = [
-        ("Sweeps", crate::words::arms::header(&sweeps), sweeps.iter().map(|arm| arm.row()).collect()),
+        ("Sweeps", crate::words::arms::header(sweeps), sweeps.iter().map(|arm| arm.row()).collect()),
         ("Runs", RUN_HEADER.map(str::to_owned).to_vec(), named.iter().filter_map(|named| row(*named)).collect()),
         (
             "Capacities",
@@ -188,13 +211,5 @@ fn side_by_side(items: &[Item<'_>], count: usize) -> ResultView {
         ),
     ];
     let tables = tables.map(|(title, header, rows): (_, _, Vec<_>)| Table { title, header, rows });
-    ResultView {
-        kind: "report",
-        title: format!("{count} results side by side"),
-        limiter: limiter.collect(),
-        remarks: if sweeps.len() > 1 { crate::words::arms::remarks(&sweeps) } else { Vec::new() },
-        charts,
-        tables: tables.into_iter().filter(|table| !table.rows.is_empty()).collect(),
-        ..ResultView::default()
-    }
+    tables.into_iter().filter(|table| !table.rows.is_empty()).collect()
 }

@@ -1,6 +1,6 @@
 //! The workers of the server: how occupied they were, and with what.
 
-use super::chart::{COLOURS, Chart, Curve, chart, layout, left_out, line, load_axis, thin};
+use super::chart::{COLOURS, Chart, Curve, SharedAxis, chart, layout, left_out, line, load_axis, thin};
 use super::timeline::Timeline;
 use super::view::Table;
 use crate::words::observed::{is_worth_telling, waits};
@@ -35,7 +35,8 @@ pub(super) fn timeline(timeline: &Timeline<'_>, clock: Axis) -> Chart {
         };
         return Chart::missing(TITLE, why);
     }
-    chart(TITLE, &format!("{MEANING}, {}{left_out}", timeline.each()), traces, layout(clock, shares())).on_clock()
+    chart(TITLE, &format!("{MEANING}, {}{left_out}", timeline.each()), traces, layout(clock, shares()))
+        .on(SharedAxis::Time)
 }
 
 /// The same against load.
@@ -56,7 +57,7 @@ pub(super) fn by_load(record: &SweepRecord, over: Over) -> Option<Chart> {
         return None;
     }
     let axes = layout(load_axis(record.curve.iter().map(|point| point.load), over.axis()), shares());
-    Some(chart(&format!("{TITLE} by {}", over.axis()), &note, traces, axes))
+    Some(chart(&format!("{TITLE} by {}", over.axis()), &note, traces, axes).on(SharedAxis::Load))
 }
 
 /// What the workers did; none when nothing is known of them.

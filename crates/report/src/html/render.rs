@@ -1,9 +1,11 @@
 //! A page render as a page: the quantities in tables, and the times of each load block by block.
 
 use super::Shown;
-use super::chart::{Chart, Curve, chart, layout, line, nth_colour, nth_line, time_axis};
+use super::chart::{Chart, Curve, SharedAxis, chart, layout, line, nth_colour, nth_line, picture, time_axis};
+use super::next;
 use super::view::{
-    Group, Measured, ResultView, Table, VerdictView, command, environment, fact, files, fingerprint, headline,
+    Beside, Group, Measured, Part, ResultView, Table, VerdictView, answers, command, environment, fact, files,
+    fingerprint, load, results,
 };
 use crate::words::render::{facts, remark, roles, table, value};
 use model::human::{percent, time};
@@ -26,24 +28,35 @@ pub(super) fn view(shown: &Shown<'_>, record: &RenderRecord) -> ResultView {
         fact("seed", settings.seed.to_string()),
         fact("took", time(record.spent_ns as f64)),
     ];
+    // The last of them is the one that a visitor waits for: the largest element of the page.
+    let mut charts: Vec<Chart> = DRAWN.iter().filter_map(|metric| by_block(record, *metric)).collect();
+    let facts = facts(record);
     ResultView {
         kind: "render",
         name: shown.name.to_owned(),
         title: record.arms.first().map_or_else(|| "page render".to_owned(), |arm| arm.url.clone()),
         started: record.started.clone(),
         verdict: Some(VerdictView::of(&record.verdict)),
-        remarks: remark(record).into_iter().map(str::to_owned).collect(),
-        headline: headline(&facts(record)),
-        charts: DRAWN.iter().filter_map(|metric| by_block(record, *metric)).collect(),
-        tables: [quantities, each_load(record)]
-            .into_iter()
-            .filter(|table| !table.rows.is_empty())
-            .chain(fingerprint(&record.environment))
-            .collect(),
-        groups: vec![Group { title: "Plan", facts: plan }, environment(&record.environment)],
-        command: command(&record.environment),
-        files: files(shown, Measured::Before, [false; 4]),
-        ..ResultView::default()
+        answers: answers(&facts, Beside::Nothing, next::of_render(record)),
+        picture: picture(charts.pop()),
+        parts: vec![
+            Part {
+                facts: results(&facts),
+                remarks: remark(record).into_iter().map(str::to_owned).collect(),
+                charts,
+                tables: [quantities, each_load(record)].into_iter().filter(|table| !table.rows.is_empty()).collect(),
+                ..Part::how_much()
+            },
+            Part::belief(&record.verdict),
+            Part {
+                facts: load(&facts),
+                tables: fingerprint(&record.environment),
+                groups: vec![Group { title: "Plan", facts: plan }, environment(&record.environment)],
+                command: command(&record.environment),
+                files: files(shown, Measured::Before, [false; 4]),
+                ..Part::measured()
+            },
+        ],
     }
 }
 
@@ -79,12 +92,15 @@ fn by_block(record: &RenderRecord, metric: RenderMetric) -> Option<Chart> {
     let axes = layout(x, time_axis(all.into_iter()));
     let words = metric.words();
     let title = words[..1].to_uppercase() + &words[1..];
-    Some(chart(
-        &title,
-        "of each load that counts; a cold load has a new profile, a warm one is the second visit",
-        traces,
-        axes,
-    ))
+    Some(
+        chart(
+            &title,
+            "of each load that counts; a cold load has a new profile, a warm one is the second visit",
+            traces,
+            axes,
+        )
+        .on(SharedAxis::Block),
+    )
 }
 
 /// Every load, those that do not count with their reason.

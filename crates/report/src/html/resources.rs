@@ -1,6 +1,6 @@
 //! Memory, sockets and network against time.
 
-use super::chart::{COLOURS, Chart, Curve, RED, chart, from_zero, layout, left_out, thin};
+use super::chart::{COLOURS, Chart, Curve, RED, SharedAxis, chart, from_zero, layout, left_out, thin};
 use super::timeline::Timeline;
 use model::{Observed, SeriesFigure};
 use plotly::common::{DashType, Line};
@@ -100,5 +100,5 @@ fn drawn(
     if curves.is_empty() {
         return Chart::missing(title, timeline.why_not(part));
     }
-    chart(title, note, curves, axes).on_clock().height_px(HEIGHT_PX)
+    chart(title, note, curves, axes).on(SharedAxis::Time).height_px(HEIGHT_PX)
 }

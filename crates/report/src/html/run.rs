@@ -1,17 +1,18 @@
 //! One measured load as a page: how it went second by second, and how long responses took.
 
 use super::chart::{
-    COLOURS, Chart, RED, band, chart, from_zero, layout, line, nth_colour, nth_line, reasons_once, time_axis,
+    COLOURS, Chart, RED, SharedAxis, band, chart, from_zero, layout, line, nth_colour, nth_line, picture, reasons_once,
+    time_axis,
 };
-use super::graph::Graph;
+use super::graph::flames;
 use super::profile;
 use super::status;
 use super::timeline::{Timeline, clock};
 use super::view::{
-    Fact, Group, Measured, ResultView, Table, VerdictView, command, environment, fact, files, fingerprint, headline,
-    limiter, thresholds,
+    self, Beside, Fact, Group, Measured, Part, ResultView, Table, VerdictView, answers, command, fact, files,
+    fingerprint, limits, load, results, thresholds,
 };
-use super::{Item, Shown};
+use super::{Item, Shown, next};
 use super::{cpu, pools, resources, threads};
 use crate::off_cpu;
 use crate::sums::sum;
@@ -31,43 +32,55 @@ const POINTS_A_DECADE: f64 = 60.0;
 const DIGITS_MAX: usize = 12;
 
 pub(super) fn view(shown: &Shown<'_>, record: &RunRecord) -> ResultView {
-    let mut charts = timeline(record);
-    charts.extend(beside(record));
-    charts.extend(shown.distributions.and_then(|distributions| {
+    let distribution = shown.distributions.and_then(|distributions| {
         let mut curves = vec![("response time", &distributions.response)];
         // In a closed loop a request is intended when it is sent, so that both are the same.
         if !record.plan.load.is_closed() {
             curves.push(("service time", &distributions.service));
         }
         percentiles(&curves)
-    }));
+    });
     let waiting = off_cpu::of_run(record);
-    let [graph, stacks, php] = shown.graphs();
+    let kept = [
+        record.profile.is_some(),
+        waiting.is_some(),
+        shown.has(|graphs| &graphs.waiting),
+        shown.has(|graphs| &graphs.php),
+    ];
     let facts = words::facts(record);
+    let environment = &record.environment;
     ResultView {
         kind: "run",
         name: shown.name.to_owned(),
         title: record.plan.target.url.clone(),
         started: record.started.clone(),
-        lead: String::new(),
         verdict: Some(VerdictView::of(&record.verdict)),
-        limiter: limiter(&facts),
-        remarks: Vec::new(),
-        headline: headline(&facts),
-        charts,
-        graph,
-        differences: Vec::new(),
-        files: files(
-            shown,
-            Measured::Once,
-            [record.profile.is_some(), waiting.is_some(), stacks.is_some(), php.is_some()],
-        ),
-        waiting: waiting.and_then(|graph| Graph::new(&graph.svg)),
-        waiting_stacks: stacks,
-        php,
-        tables: tables(record),
-        groups: vec![plan(&record.plan, true), environment(&record.environment)],
-        command: command(&record.environment),
+        answers: answers(&facts, Beside::Cells, next::of_run(record)),
+        picture: picture(timeline(record)),
+        parts: vec![
+            Part {
+                facts: results(&facts),
+                charts: distribution.into_iter().collect(),
+                tables: tables(record),
+                ..Part::how_much()
+            },
+            Part {
+                facts: limits(&facts),
+                charts: beside(record),
+                flames: flames(shown, waiting.as_ref()),
+                tables: limit_tables(record),
+                ..Part::limits()
+            },
+            Part::belief(&record.verdict),
+            Part {
+                facts: load(&facts),
+                tables: fingerprint(environment),
+                groups: vec![plan(&record.plan, true), view::environment(environment)],
+                command: command(environment),
+                files: files(shown, Measured::Once, kept),
+                ..Part::measured()
+            },
+        ],
     }
 }
 
@@ -113,11 +126,15 @@ fn tables(record: &RunRecord) -> Vec<Table> {
         let header = words::MIX_HEADER.map(str::to_owned).to_vec();
         tables.push(Table { title: "Each request of the mix", header, rows });
     }
-    tables.extend(record.observed.as_ref().and_then(|observed| pools::table("What the workers did", observed)));
+    tables
+}
+
+fn limit_tables(record: &RunRecord) -> Vec<Table> {
+    let workers = record.observed.as_ref().and_then(|observed| pools::table("What the workers did", observed));
+    let mut tables: Vec<Table> = workers.into_iter().collect();
     tables.extend(cpu::tables(record));
     tables.extend(status::table(&record.status));
     tables.extend(record.profile.iter().flat_map(profile::tables));
-    tables.extend(fingerprint(&record.environment));
     tables
 }
 
@@ -198,7 +215,7 @@ fn timeline(record: &RunRecord) -> Vec<Chart> {
     let mut note = "each second of the measured window".to_owned();
     note.push_str(if failed > 0 { "" } else { "; none failed" });
     let axes = shaded(layout(clock(record), from_zero()), record, &mut note);
-    let mut charts = vec![chart("Responses per second", &note, traces, axes).on_clock()];
+    let mut charts = vec![chart("Responses per second", &note, traces, axes).on(SharedAxis::Time)];
 
     let answered: Vec<_> = seconds.iter().zip(&at_s).filter(|(s, _)| s.response_p50_ns > 0).collect();
     if answered.len() > 1 {
@@ -212,7 +229,7 @@ fn timeline(record: &RunRecord) -> Vec<Chart> {
         let all = answered.iter().flat_map(|(s, _)| [s.response_p50_ns as f64, s.response_p99_ns as f64]);
         let mut note = "median and 99th percentile of each second, logarithmic".to_owned();
         let axes = shaded(layout(clock(record), time_axis(all)), record, &mut note);
-        charts.push(chart("Response time", &note, traces, axes).on_clock());
+        charts.push(chart("Response time", &note, traces, axes).on(SharedAxis::Time));
     }
     charts
 }

@@ -1,6 +1,6 @@
 //! A comparison block by block, in the order of time: what drifts in all lines is the machine.
 
-use super::chart::{Chart, Curve, GREY, chart, layout, line, nth_colour, nth_dash, nth_mark};
+use super::chart::{Chart, Curve, GREY, SharedAxis, chart, layout, line, nth_colour, nth_dash, nth_mark};
 use crate::words::blocks::place;
 use crate::words::blocks::{Strip, StripLine, strips};
 use crate::words::compare::{baseline, value};
@@ -27,7 +27,7 @@ fn drawn(record: &CompareRecord, strip: &Strip) -> Chart {
     let x = Axis::new().title("block, in the order of time").zero_line(false);
     let y = Axis::new().tick_format(".1%").range(range(strip)).zero_line(false);
     let title = format!("By block: {} {}", strip.metric.words(), place(record, strip.load));
-    chart(&title, &note(strip, baseline(record)), traces, layout(x, y))
+    chart(&title, &note(strip, baseline(record)), traces, layout(x, y)).on(SharedAxis::Block)
 }
 
 /// How to read it. Without a canary two variants may rise and fall together for another reason than the machine.

@@ -2,16 +2,17 @@
 
 use super::Shown;
 use super::chart::{
-    COLOURS, Chart, Curve, GREY, RED, band, beside, chart, from_zero, layout, line, load_axis, nth_line, plain,
-    reasons_once, share_axis, time_axis, upright,
+    COLOURS, Chart, Curve, GREY, RED, SharedAxis, band, beside, chart, from_zero, layout, line, load_axis, nth_line,
+    picture, plain, reasons_once, share_axis, time_axis, upright,
 };
-use super::graph::Graph;
+use super::graph::flames;
 use super::profile;
 use super::run::plan;
 use super::view::{
-    Measured, ResultView, Table, VerdictView, command, environment, files, fingerprint, headline, limiter, thresholds,
+    self, Beside, Measured, Part, ResultView, Table, VerdictView, answers, command, files, fingerprint, limits, load,
+    results, thresholds,
 };
-use super::{cpu, pools};
+use super::{cpu, next, pools};
 use crate::off_cpu;
 use crate::record::peak_point;
 use crate::words::latency::quantile_text;
@@ -30,52 +31,56 @@ pub(super) fn view(shown: &Shown<'_>, record: &SweepRecord) -> ResultView {
     let over = Over::of(record);
     let first = record.points.first();
     let url = || first.map_or_else(|| "sweep".to_owned(), |point| point.plan.target.url.clone());
-    let charts = [
-        goodput(record, over),
-        latency(record, over),
-        cpu::by_load(record, over),
-        cpu::per_request_by_load(record, over),
-        pools::by_load(record, over),
-    ];
+    let limit_charts =
+        [cpu::by_load(record, over), cpu::per_request_by_load(record, over), pools::by_load(record, over)];
     let peak = peak_point(record).and_then(|peak| peak.observed.as_ref());
     let waiting = off_cpu::of_sweep(record);
-    let [graph, stacks, php] = shown.graphs();
-    let header = point_header(record);
+    let kept = [
+        record.profile.is_some(),
+        waiting.is_some(),
+        shown.has(|graphs| &graphs.waiting),
+        shown.has(|graphs| &graphs.php),
+    ];
+    let points = Table { title: "Points", header: point_header(record), rows: point_rows(record) };
+    let workers = peak.and_then(|peak| pools::table("What the workers did at the peak", peak));
     let facts = facts(record);
+    let environment = &record.environment;
     ResultView {
         kind: "sweep",
         name: shown.name.to_owned(),
         title: record.arm.clone().unwrap_or_else(url),
         started: record.started.clone(),
-        lead: String::new(),
         verdict: Some(VerdictView::of(&record.verdict)),
-        limiter: limiter(&facts),
-        remarks: Vec::new(),
-        headline: headline(&facts),
-        charts: reasons_once(charts.into_iter().flatten()),
-        graph,
-        differences: Vec::new(),
-        files: files(
-            shown,
-            Measured::ManyTimes,
-            [record.profile.is_some(), waiting.is_some(), stacks.is_some(), php.is_some()],
-        ),
-        waiting: waiting.and_then(|graph| Graph::new(&graph.svg)),
-        waiting_stacks: stacks,
-        php,
-        tables: thresholds(&record.thresholds)
-            .into_iter()
-            .chain([Table { title: "Points", header, rows: point_rows(record) }])
-            .chain(peak.and_then(|peak| pools::table("What the workers did at the peak", peak)))
-            .chain(record.profile.iter().flat_map(profile::tables))
-            .chain(fingerprint(&record.environment))
-            .collect(),
-        groups: first
-            .map(|point| plan(&point.plan, false))
-            .into_iter()
-            .chain([environment(&record.environment)])
-            .collect(),
-        command: command(&record.environment),
+        answers: answers(&facts, Beside::NextFigure, next::of_sweep(record)),
+        picture: picture(goodput(record, over)),
+        parts: vec![
+            Part {
+                facts: results(&facts),
+                charts: latency(record, over).into_iter().collect(),
+                tables: thresholds(&record.thresholds).into_iter().chain([points]).collect(),
+                ..Part::how_much()
+            },
+            Part {
+                facts: limits(&facts),
+                charts: reasons_once(limit_charts.into_iter().flatten()),
+                flames: flames(shown, waiting.as_ref()),
+                tables: workers.into_iter().chain(record.profile.iter().flat_map(profile::tables)).collect(),
+                ..Part::limits()
+            },
+            Part::belief(&record.verdict),
+            Part {
+                facts: load(&facts),
+                tables: fingerprint(environment),
+                groups: first
+                    .map(|point| plan(&point.plan, false))
+                    .into_iter()
+                    .chain([view::environment(environment)])
+                    .collect(),
+                command: command(environment),
+                files: files(shown, Measured::ManyTimes, kept),
+                ..Part::measured()
+            },
+        ],
     }
 }
 
@@ -130,7 +135,7 @@ fn goodput(record: &SweepRecord, over: Over) -> Option<Chart> {
         axes.add_shape(band);
         axes
     });
-    Some(chart(&title, &note, traces, axes))
+    Some(chart(&title, &note, traces, axes).on(SharedAxis::Load))
 }
 
 /// Intervals of the knee over connections, from bottom to top, and of the plateau, from the knee to the highest load.
@@ -209,7 +214,7 @@ fn latency(record: &SweepRecord, over: Over) -> Option<Chart> {
     let axes = layout(load_axis(loads.into_iter(), over.axis()), time_axis(all_ns.into_iter()));
     let title = format!("Response time by {}", over.axis());
     let note = "median and 99th percentile, logarithmic; left out where too few requests are behind it";
-    Some(chart(&title, note, traces, axes))
+    Some(chart(&title, note, traces, axes).on(SharedAxis::Load))
 }
 
 /// Load, time in ns and words of each point whose quantile may be told.

@@ -1,6 +1,6 @@
 //! How busy each thread was, as a strip of colours for each.
 
-use super::chart::{Chart, chart, layout, plain};
+use super::chart::{Chart, SharedAxis, chart, layout, plain};
 use super::timeline::{Named, Timeline};
 use model::{Observed, SeriesFigure, SeriesObserved};
 use plotly::HeatMap;
@@ -48,7 +48,7 @@ pub(super) fn timeline(timeline: &Timeline<'_>, clock: Axis) -> Chart {
     let axes = layout(clock, axis.show_grid(false).zero_line(false)).hover_mode(HoverMode::Closest).show_legend(false);
     let each = timeline.each();
     let note = format!("share of its time that a thread was on a CPU, {each}: pale is idle, full colour is all of it");
-    chart(TITLE, &note, vec![strips], axes).on_clock().height_px(height_px)
+    chart(TITLE, &note, vec![strips], axes).on(SharedAxis::Time).height_px(height_px)
 }
 
 /// From hardly visible to full colour, on white and on black.

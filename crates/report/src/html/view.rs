@@ -1,4 +1,7 @@
 //! The page as its template sees it: text, tables and charts, already worded.
+//!
+//! A result answers on the first screen, in a sentence each: may it be believed, how much, what limits it, and what to do next.
+//! All else is in parts, in the order in which these questions are asked further.
 
 use super::Shown;
 use super::chart::Chart;
@@ -10,7 +13,8 @@ use crate::words::verdict::{meaning, unchecked};
 use askama::Template;
 use base64::display::Base64Display;
 use base64::engine::GeneralPurpose;
-use model::{Environment, FindingState, Fingerprint, ThresholdRecord, Verdict, VerdictState};
+use model::human::plural;
+use model::{Environment, Finding, FindingState, Fingerprint, ThresholdRecord, Verdict, VerdictState};
 
 /// Bytes of a text that is still shown large.
 const LARGE_MAX: usize = 40;
@@ -35,84 +39,166 @@ pub(super) struct ResultView {
     pub(super) name: String,
     pub(super) title: String,
     pub(super) started: String,
-    /// What came of it in plain words, before anything else; empty where the numbers are the result.
-    pub(super) lead: String,
     pub(super) verdict: Option<VerdictView>,
-    /// What stops the server, in lines.
-    pub(super) limiter: Vec<Fact>,
+    /// What the result says, in the order in which it is asked; without the verdict.
+    pub(super) answers: Vec<Answer>,
+    /// The one picture of the first screen: a chart, or two on the same axis.
+    pub(super) picture: Vec<Chart>,
+    pub(super) parts: Vec<Part>,
+}
+
+/// A sentence of the first screen.
+pub(super) struct Answer {
+    /// What it answers, as the style sheet has it.
+    pub(super) class: &'static str,
+    pub(super) name: &'static str,
+    /// A few words that are the result, shown large; empty where there are none.
+    pub(super) large: String,
+    pub(super) text: String,
+}
+
+/// What answers one of the questions in full, folded until it is asked for.
+#[derive(Default)]
+pub(super) struct Part {
+    pub(super) title: &'static str,
+    /// What is in it.
+    pub(super) about: String,
+    pub(super) findings: Vec<FindingView>,
     pub(super) remarks: Vec<String>,
-    pub(super) headline: Vec<Fact>,
+    pub(super) facts: Vec<Fact>,
     pub(super) charts: Vec<Chart>,
-    pub(super) graph: Option<Graph>,
-    /// PHP functions.
-    pub(super) php: Option<Graph>,
-    /// What has changed of them, of a comparison.
-    pub(super) differences: Vec<DifferenceView>,
-    /// What was waited for.
-    pub(super) waiting: Option<Graph>,
-    /// Where threads waited.
-    pub(super) waiting_stacks: Option<Graph>,
+    pub(super) flames: Vec<Flame>,
     pub(super) tables: Vec<Table>,
+    /// Rules that were not checked, with the reasons.
+    pub(super) unchecked: String,
     pub(super) groups: Vec<Group>,
     pub(super) command: String,
     pub(super) files: Vec<FileView>,
 }
 
 impl ResultView {
+    /// All charts, those of the first screen first.
+    pub(super) fn charts(&self) -> impl Iterator<Item = &Chart> {
+        self.picture.iter().chain(self.parts.iter().flat_map(|part| &part.charts))
+    }
+
     /// Makes visible what would act in a text; the template makes it text and no markup.
     ///
     /// Not here: the data of charts, whose names are [`super::chart::plain`], and graphs, which are documents in frames of
     /// their own.
     pub(super) fn make_visible(&mut self) {
+        let Self { kind: _, name, title, started, verdict, answers, picture, parts } = self;
+        [name, title, started].into_iter().for_each(clean);
+        if let Some(VerdictView { class: _, word: _, meaning }) = verdict {
+            clean(meaning);
+        }
+        answers.iter_mut().flat_map(|answer| [&mut answer.large, &mut answer.text]).for_each(clean);
+        picture.iter_mut().for_each(clean_chart);
+        parts.iter_mut().for_each(Part::make_visible);
+    }
+}
+
+impl Part {
+    /// The figures themselves.
+    pub(super) fn how_much() -> Self {
+        Self { title: "How much", about: "figures, response times, requests".to_owned(), ..Self::default() }
+    }
+
+    /// What the machines did meanwhile.
+    pub(super) fn limits() -> Self {
+        let about = "CPUs, threads, worker pools, sockets, memory, network, profile";
+        Self { title: "What limits it", about: about.to_owned(), ..Self::default() }
+    }
+
+    /// What the rules say of the result.
+    pub(super) fn belief(verdict: &Verdict) -> Self {
+        let of =
+            |is_of: fn(FindingState) -> bool| verdict.findings.iter().filter(|one| is_of(one.state)).count() as u64;
+        let notes = of(|state| state == FindingState::Note);
+        let about = format!(
+            "{}, {}, {} not checked",
+            plural(of(|state| state != FindingState::Note), "finding"),
+            plural(notes, "note"),
+            plural(verdict.unchecked.len() as u64, "rule")
+        );
+        let findings = verdict.findings.iter().map(FindingView::of).collect();
+        Self { title: BELIEF, about, findings, unchecked: unchecked(verdict), ..Self::default() }
+    }
+
+    /// What is to be said of a result that no rule judges.
+    pub(super) fn remarks(remarks: Vec<String>) -> Self {
+        Self { title: BELIEF, about: "how the results may be read".to_owned(), remarks, ..Self::default() }
+    }
+
+    /// What was done, where, and where the raw files are.
+    pub(super) fn measured() -> Self {
+        let about = "load, machine, command, files";
+        Self { title: "How it was measured", about: about.to_owned(), ..Self::default() }
+    }
+
+    /// True if there is nothing that it could show.
+    pub(super) fn is_empty(&self) -> bool {
         let Self {
-            kind: _,
-            name,
-            title,
-            started,
-            lead,
-            verdict,
-            limiter,
+            title: _,
+            about: _,
+            findings,
             remarks,
-            headline,
+            facts,
             charts,
-            graph: _,
-            differences,
-            waiting: _,
-            waiting_stacks: _,
-            php: _,
+            flames,
             tables,
+            unchecked,
             groups,
             command,
             files,
         } = self;
-        [name, title, started, lead, command].into_iter().for_each(clean);
-        if let Some(VerdictView { class: _, word: _, meaning, findings, unchecked }) = verdict {
-            [meaning, unchecked].into_iter().for_each(clean);
-            let texts = |finding: &mut FindingView| {
-                let FindingView { class: _, word: _, rule, message, remedy } = finding;
-                [rule, message, remedy].into_iter().for_each(clean);
-            };
-            findings.iter_mut().for_each(texts);
+        let lists = [findings.is_empty(), remarks.is_empty(), facts.is_empty(), charts.is_empty(), flames.is_empty()];
+        let texts = [tables.is_empty(), unchecked.is_empty(), groups.is_empty(), command.is_empty(), files.is_empty()];
+        lists.into_iter().chain(texts).all(|is_empty| is_empty)
+    }
+
+    fn make_visible(&mut self) {
+        let Self {
+            title: _,
+            about: _,
+            findings,
+            remarks,
+            facts,
+            charts,
+            flames,
+            tables,
+            unchecked,
+            groups,
+            command,
+            files,
+        } = self;
+        for FindingView { class: _, word: _, rule, message, remedy } in findings {
+            [rule, message, remedy].into_iter().for_each(clean);
         }
-        remarks.iter_mut().for_each(clean);
-        for chart in charts {
-            [&mut chart.title, &mut chart.note].into_iter().for_each(clean);
-        }
-        for DifferenceView { title: _, about, graph: _ } in differences {
-            clean(about);
-        }
+        remarks.iter_mut().chain([unchecked, command]).for_each(clean);
+        charts.iter_mut().for_each(clean_chart);
+        flames.iter_mut().for_each(|flame| clean(&mut flame.about));
         for Table { title: _, header, rows } in tables {
             header.iter_mut().chain(rows.iter_mut().flatten()).for_each(clean);
         }
-        let facts = groups.iter_mut().flat_map(|group| &mut group.facts);
-        facts.chain(limiter).chain(headline).for_each(|fact| clean(&mut fact.value));
-        let texts = |FileView { name, linked: _, what }: &mut FileView| [name, what].into_iter().for_each(clean);
-        files.iter_mut().for_each(texts);
+        facts
+            .iter_mut()
+            .chain(groups.iter_mut().flat_map(|group| &mut group.facts))
+            .for_each(|fact| clean(&mut fact.value));
+        for FileView { name, linked: _, what } in files {
+            [name, what].into_iter().for_each(clean);
+        }
     }
 }
 
+const BELIEF: &str = "May it be believed?";
+
 fn clean(text: &mut String) {
     *text = visible::block(text).into_owned();
+}
+
+fn clean_chart(chart: &mut Chart) {
+    [&mut chart.title, &mut chart.note].into_iter().for_each(clean);
 }
 
 /// The judgement, in words.
@@ -120,11 +206,9 @@ pub(super) struct VerdictView {
     class: &'static str,
     word: &'static str,
     meaning: String,
-    findings: Vec<FindingView>,
-    unchecked: String,
 }
 
-struct FindingView {
+pub(super) struct FindingView {
     class: &'static str,
     word: &'static str,
     rule: String,
@@ -132,18 +216,28 @@ struct FindingView {
     remedy: String,
 }
 
+impl FindingView {
+    fn of(finding: &Finding) -> Self {
+        let word = match finding.state {
+            FindingState::Note => "note",
+            FindingState::Warning => "warning",
+            FindingState::Bound => "bound",
+            FindingState::Invalid => "invalid",
+        };
+        let Finding { rule, message, remedy, .. } = finding;
+        Self { class: word, word, rule: rule.clone(), message: message.clone(), remedy: remedy.clone() }
+    }
+}
+
 /// A name and what it says.
 pub(super) struct Fact {
     name: &'static str,
     value: String,
-    /// True of a few words that are the result.
-    is_large: bool,
 }
 
 impl Fact {
     fn of(fact: &words::Fact) -> Self {
-        let is_large = fact.tone == Tone::Headline && fact.text.len() <= LARGE_MAX;
-        Self { name: fact.label, value: fact.text.clone(), is_large }
+        Self { name: fact.label, value: fact.text.clone() }
     }
 }
 
@@ -170,8 +264,8 @@ impl Table {
     }
 }
 
-/// A differential flame graph.
-pub(super) struct DifferenceView {
+/// A flame graph under a heading.
+pub(super) struct Flame {
     pub(super) title: &'static str,
     /// Of what, and how to read it.
     pub(super) about: String,
@@ -203,44 +297,83 @@ impl VerdictView {
             VerdictState::Bound => ("bound", "BOUND"),
             VerdictState::Invalid => ("invalid", "INVALID"),
         };
-        let findings = verdict.findings.iter().map(|finding| {
-            let word = match finding.state {
-                FindingState::Note => "note",
-                FindingState::Warning => "warning",
-                FindingState::Bound => "bound",
-                FindingState::Invalid => "invalid",
-            };
-            FindingView {
-                class: word,
-                word,
-                rule: finding.rule.clone(),
-                message: finding.message.clone(),
-                remedy: finding.remedy.clone(),
-            }
-        });
-        Self { class, word, meaning, findings: findings.collect(), unchecked: unchecked(verdict) }
+        Self { class, word, meaning }
     }
 }
 
-/// The facts of the limiter's section.
-pub(super) fn limiter(facts: &[words::Fact]) -> Vec<Fact> {
-    let shown = facts.iter().filter(|fact| matches!(fact.about, About::Limiter | About::LimiterDetail));
-    shown.map(Fact::of).collect()
+/// The sentences of the first screen: the number that the result is about, what limits it as far as that was looked for, and
+/// what to do next.
+pub(super) fn answers(facts: &[words::Fact], beside: Beside, next: String) -> Vec<Answer> {
+    let further: Vec<String> = beside.of(facts).map(|fact| format!("{} {}", fact.label, fact.text)).collect();
+    let number = facts.iter().find(|fact| is_number(fact)).map(|fact| number(fact.label, &fact.text, &further));
+    let limiter = facts.iter().find(|fact| fact.about == About::Limiter);
+    let limiter = limiter.map(|fact| Answer::new("limiter", fact.label, fact.text.clone()));
+    number.into_iter().chain(limiter).chain([Answer::new("next", "next", next)]).collect()
 }
 
-/// The facts at the top of a result: all but those that stand in its title, or in a section, a group or a table of their own.
-pub(super) fn headline(facts: &[words::Fact]) -> Vec<Fact> {
-    let is_elsewhere = |about: About| match about {
-        About::Verdict | About::Limiter | About::LimiterDetail | About::Target => true,
-        About::Agent | About::Requests | About::Threshold => true,
-        About::Figures | About::Summary | About::Next => true,
-        About::Result | About::Cells | About::Load | About::Machines | About::Use => false,
-    };
-    facts.iter().filter(|fact| !is_elsewhere(fact.about)).map(Fact::of).collect()
+impl Answer {
+    pub(super) const fn new(class: &'static str, name: &'static str, text: String) -> Self {
+        Self { class, name, large: String::new(), text }
+    }
+}
+
+/// What stands beside the number.
+#[derive(Clone, Copy)]
+pub(super) enum Beside {
+    Nothing,
+    /// The cells of tables that are read first.
+    Cells,
+    /// The first figure behind it: a knee beside a peak, the width of a bracket beside its ends.
+    NextFigure,
+}
+
+impl Beside {
+    fn of(self, facts: &[words::Fact]) -> impl Iterator<Item = &words::Fact> {
+        let (about, most) = match self {
+            Self::Nothing => (About::Result, 0),
+            Self::Cells => (About::Cells, usize::MAX),
+            Self::NextFigure => (About::Result, 1),
+        };
+        facts.iter().filter(move |fact| fact.about == about && !is_number(fact)).take(most)
+    }
+}
+
+/// A number with what stands behind it in brackets, shown large as far as it is short, and with what stands beside it.
+fn number(name: &'static str, text: &str, beside: &[String]) -> Answer {
+    let split = text.find(" (").unwrap_or(text.len());
+    let (large, rest) = if split <= LARGE_MAX { text.split_at(split) } else { ("", text) };
+    let rest = Some(rest.trim_start()).filter(|rest| !rest.is_empty());
+    let text = rest.into_iter().chain(beside.iter().map(String::as_str)).collect::<Vec<_>>().join("; ");
+    Answer { class: "number", name, large: large.to_owned(), text }
+}
+
+fn is_number(fact: &words::Fact) -> bool {
+    fact.tone == Tone::Headline
+}
+
+/// What came of it, beyond the number that stands on the first screen.
+pub(super) fn results(facts: &[words::Fact]) -> Vec<Fact> {
+    of(facts, |fact| matches!(fact.about, About::Result | About::Cells) && !is_number(fact))
+}
+
+/// What limits it beyond the limiter itself, and what client, network and server used.
+pub(super) fn limits(facts: &[words::Fact]) -> Vec<Fact> {
+    let limiter = facts.iter().filter(|fact| fact.about == About::Limiter).skip(1);
+    let rest = facts.iter().filter(|fact| matches!(fact.about, About::LimiterDetail | About::Use));
+    limiter.chain(rest).map(Fact::of).collect()
+}
+
+/// What was done for it, and by which machines.
+pub(super) fn load(facts: &[words::Fact]) -> Vec<Fact> {
+    of(facts, |fact| matches!(fact.about, About::Load | About::Machines))
+}
+
+fn of(facts: &[words::Fact], is_shown: impl Fn(&words::Fact) -> bool) -> Vec<Fact> {
+    facts.iter().filter(|fact| is_shown(fact)).map(Fact::of).collect()
 }
 
 pub(super) fn fact(name: &'static str, value: impl Into<String>) -> Fact {
-    Fact { name, value: value.into(), is_large: false }
+    Fact { name, value: value.into() }
 }
 
 /// What came of thresholds; none without any.

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 /// The chart under a heading.
 #[track_caller]
 fn titled(page: &str, title: &str) -> Value {
-    let titles = page.split("<figure>").skip(1).map(|rest| rest.split("</h2>").next().unwrap_or_default());
-    let at = titles.into_iter().position(|heading| heading.ends_with(&format!("<h2>{title}"))).expect("it is drawn");
+    let titles = page.split("<figure>").skip(1).map(|rest| rest.split("</h").next().unwrap_or_default());
+    let at = titles.into_iter().position(|heading| heading.ends_with(&format!(">{title}"))).expect("it is drawn");
     charts(page).swap_remove(at)
 }
 
@@ -22,7 +22,8 @@ fn layers_of_cpu_add_up_to_what_the_machine_was_busy_with() {
         ["server: nginx", "server: php-fpm", "mariadbd: mariadbd", "load generator", "all others", "interrupts"];
     // With more interrupts than there is room for nothing is left for the rest.
     assert_eq!(names(&cpu)[..6], layers);
-    assert_eq!(names(&cpu)[6..], ["machine"]);
+    assert_eq!(names(&cpu)[6..], ["machine", "CPUs that the server may use"]);
+    assert_eq!(cpu["data"][7]["y"], json!([4.0, 4.0]), "the ceiling, which belongs to no layer");
     let value = |trace: usize, at: usize| cpu["data"][trace]["y"][at].as_f64().expect("a number");
     for at in 0..5 {
         let sum: f64 = (0..6).map(|layer| value(layer, at)).sum();
@@ -30,12 +31,12 @@ fn layers_of_cpu_add_up_to_what_the_machine_was_busy_with() {
     }
     assert_eq!(value(4, 3), 0.0, "the others were not looked at any more");
     let stacked = cpu["data"].as_array().expect("traces").iter().map(|trace| trace["stackgroup"].is_string());
-    assert_eq!(stacked.collect::<Vec<_>>(), [true, true, true, true, true, true, false]);
+    assert_eq!(stacked.collect::<Vec<_>>(), [true, true, true, true, true, true, false, false]);
     let mut colours: Vec<String> =
         cpu["data"].as_array().expect("traces").iter().map(|trace| trace["line"]["color"].to_string()).collect();
     colours.sort();
     colours.dedup();
-    assert_eq!(colours.len(), 7, "no two are alike: {colours:?}");
+    assert_eq!(colours.len(), 8, "no two are alike: {colours:?}");
 }
 
 #[test]
@@ -68,7 +69,7 @@ fn cpu_of_a_sweep_is_drawn_by_process_in_cores_and_for_each_request() {
     let page = of_sweep(&valid_sweep());
     let cpu = titled(&page, "CPU by process, by connections");
     assert_eq!(names(&cpu)[..3], ["server: nginx", "server: php-fpm", "mariadbd: mariadbd"]);
-    assert_eq!(names(&cpu).last(), Some(&"machine"));
+    assert_eq!(names(&cpu)[names(&cpu).len() - 2..], ["machine", "CPUs that the server may use"]);
     assert_eq!(cpu["data"][0]["y"].as_array().map(Vec::len), Some(11));
     let each = titled(&page, "CPU per request by connections");
     assert_eq!(names(&each), ["server: nginx", "server: php-fpm", "mariadbd: mariadbd"]);
@@ -88,7 +89,7 @@ fn why_a_chart_is_not_drawn_stands_in_its_place_once() {
     let page = of_run(&record);
     let reason =
         "<strong>Busy threads, Worker pools, Sockets, Memory</strong> not drawn: the server is not on this machine";
-    in_order(&page, &["<h2>CPU by process</h2>", reason, "<h2>Network</h2>"]);
+    in_order(&page, &["<h3>CPU by process</h3>", reason, "<h3>Network</h3>"]);
     assert_eq!(page.matches("not drawn:").count(), 1);
 
     // A window of one second has no curves.

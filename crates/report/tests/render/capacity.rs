@@ -53,7 +53,7 @@ fn no_limits_are_announced_where_none_are_drawn() {
     assert!(drawn(&record).contains("broken lines are limits of the goal"));
     record.outcomes.iter_mut().for_each(|trial| drop(trial.conditions.remove(0)));
     let page = drawn(&record);
-    assert!(page.contains("<h2>Response time by offered rate</h2>") && !page.contains("broken lines"));
+    assert!(page.contains("<h3>Response time by offered rate</h3>") && !page.contains("broken lines"));
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn a_capacity_beside_others_has_a_row_of_its_own() {
     assert_eq!(csv.lines().count(), 1 + TRIALS.len() + 1, "{csv}");
     assert!(csv.contains("a,valid,") && csv.contains(",1030,per_s,700,"), "{csv}");
     let items = named.map(|named| item(named.name, named.record, None));
-    assert!(page(&items).contains("<h2>Capacities</h2>"));
+    assert!(page(&items).contains("<h3>Capacities</h3>"));
     assert!(terminal::results(&named, &Style { width: 80, colour: false, verbose: false }).contains("== b\n"));
 }
 

@@ -230,7 +230,7 @@ fn a_comparison_beside_others_has_a_row_of_its_own() {
     assert_eq!(csv.lines().count(), 1 + 2 * 2, "{csv}");
     assert!(csv.lines().nth(2).is_some_and(|line| line.ends_with(",gzip")), "{csv}");
     let items = named.map(|named| item(named.name, named.record, None));
-    assert!(page(&items).contains("<h2>Comparisons</h2>"));
+    assert!(page(&items).contains("<h3>Comparisons</h3>"));
 }
 
 #[test]
@@ -331,12 +331,11 @@ fn the_page_shows_the_differential_flame_graph_and_refuses_a_foreign_one() {
         page(&[Item { graphs: &graphs, ..item("c", AnyRecord::Compare(&record), None) }])
     };
     let own = shown(&svg);
-    assert!(
-        own.contains("<h2>What changed in the CPU time</h2>") && own.contains("title=\"Differential flame graph\"")
-    );
-    assert!(own.contains("<h2>What changed in PHP functions</h2>") && own.contains("as wide as the time in it"));
+    assert!(own.contains("<h3>What changed in the CPU time</h3>"), "no heading");
+    assert!(own.contains("title=\"Flame graph: What changed in the CPU time\""), "no frame");
+    assert!(own.contains("<h3>What changed in PHP functions</h3>") && own.contains("as wide as the time in it"));
     assert!(own.contains("Functions that changed") && own.contains("profiles/"), "the table, and the files");
     assert!(own.contains("PHP functions that changed") && own.contains("query_&#60;slow"), "the table of PHP");
     let foreign = shown(&svg.replace("<rect ", "<rect onload=\"x\" "));
-    assert!(!foreign.contains("Differential flame graph") && !foreign.contains("onload=\"x\""));
+    assert!(!foreign.contains("Flame graph: ") && !foreign.contains("onload=\"x\""));
 }

@@ -81,17 +81,17 @@ fn pools_are_a_chart_and_a_table() {
     in_order(
         &page,
         &[
-            "<h2>CPU by process</h2>",
-            "<h2>Worker pools</h2>",
-            "<h2>Requests</h2>",
-            "<h2>What the workers did</h2>",
+            "<h3>Requests</h3>",
+            "<h3>CPU by process</h3>",
+            "<h3>Worker pools</h3>",
+            "<h3>What the workers did</h3>",
             row,
         ],
     );
-    let chart = &charts(&page)[4];
+    let chart = &charts(&page)[5];
     assert_eq!(names(chart), [FPM], "the other was never occupied in its busiest second");
     assert_eq!(chart["data"][0]["y"], serde_json::json!([0.96, 0.96, 0.96, 0.96, 0.96]));
-    assert_eq!(chart["data"][0]["x"], charts(&page)[2]["data"][0]["x"], "the axis of the other timelines");
+    assert_eq!(chart["data"][0]["x"], charts(&page)[3]["data"][0]["x"], "the axis of the other timelines");
     assert!(!page.contains("What the workers waited for"), "no profile was asked for");
 }
 
@@ -103,7 +103,7 @@ fn what_a_server_tells_of_its_pool_is_drawn_before_its_threads() {
     for second in &mut observed.seconds {
         second.pools.insert("built-in server: pool".to_owned(), 1.0);
     }
-    let chart = &charts(&of_run(&record))[4];
+    let chart = &charts(&of_run(&record))[5];
     assert_eq!(names(chart), ["built-in server: pool", FPM]);
     assert_eq!(chart["data"][0]["y"], serde_json::json!([1.0, 1.0, 1.0, 1.0, 1.0]));
 }
@@ -114,9 +114,9 @@ fn pools_of_a_sweep_are_drawn_against_load() {
     in_order(
         &page,
         &[
-            "<h2>CPU by process, by connections",
-            "<h2>Worker pools by connections",
-            "<h2>What the workers did at the peak",
+            "<h3>CPU by process, by connections",
+            "<h3>Worker pools by connections",
+            "<h3>What the workers did at the peak",
         ],
     );
     let chart = &charts(&page)[4];
@@ -135,7 +135,7 @@ fn waits_are_a_graph_where_a_profile_was_asked_for() {
     assert!(waits.folded.starts_with("php-fpm: pool www;php-fpm8.2;S;poll;mariadbd 72000\n"), "{}", waits.folded);
     assert!(waits.svg.contains("Off-CPU"));
     let page = of_run(&record);
-    in_order(&page, &["<h2>What the workers waited for</h2>", "Off-CPU", r#"<a href="off-cpu.svg">"#]);
+    in_order(&page, &["<h3>What the workers waited for</h3>", "Off-CPU", r#"<a href="off-cpu.svg">"#]);
     let mut sweep = sweep();
     sweep.profile_unavailable = record.profile_unavailable;
     assert!(off_cpu::of_sweep(&sweep).is_some_and(|waits| waits.folded.lines().count() == 2));

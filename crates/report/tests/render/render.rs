@@ -34,14 +34,14 @@ fn texts() {
 fn a_page_has_the_quantities_and_each_load_in_the_order_of_time() {
     let record = render();
     let text = page(&[item("before", AnyRecord::Render(&record), None)]);
-    assert!(text.contains("<h1>http://127.0.0.1:8080/</h1>") && text.contains("<h2>Quantities</h2>"), "no headline");
+    assert!(text.contains("<h1>http://127.0.0.1:8080/</h1>") && text.contains("<h3>Quantities</h3>"), "no headline");
     assert!(text.contains("the document has HTTP status 503"), "the load that does not count has its reason");
     let charts = charts(&text);
     assert_eq!(charts.len(), 3, "TTFB, FCP and LCP");
     assert!(charts.iter().all(|chart| chart["data"].as_array().map(Vec::len) == Some(4)), "each page, cold and warm");
     let both =
         page(&[item("before", AnyRecord::Render(&record), None), item("after", AnyRecord::Render(&one_page()), None)]);
-    assert!(both.contains("<h2>Page renders</h2>"), "results stand side by side");
+    assert!(both.contains("<h3>Page renders</h3>"), "results stand side by side");
 }
 
 #[test]

@@ -41,7 +41,7 @@ fn the_terminal_and_the_page_say_what_came_of_each() {
         assert!(text.contains(line), "{line:?} is not in\n{text}");
     }
     let page = page(&[item("r", AnyRecord::Run(&run), None)]);
-    assert!(page.contains("<h2>Thresholds</h2>") && page.contains("cpu-per-request&#62;+10%"));
+    assert!(page.contains("<h3>Thresholds</h3>") && page.contains("cpu-per-request&#62;+10%"));
     let mut capacity = bracketed();
     capacity.thresholds = vec![threshold("capacity<900", ThresholdState::Passed, KnownFigure::exactly(1_015.0))];
     let text = terminal::capacity(&capacity, &Style { width: 100, colour: false, verbose: false });

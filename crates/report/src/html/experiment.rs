@@ -10,8 +10,7 @@ use super::view::{
 };
 use crate::record::STEPS_FOLDER;
 use crate::words::experiment::{Columns, STEP_HEADER, facts, layers, made, meaning, step_row};
-use crate::words::fact::About;
-use model::human::{rate, time};
+use model::human::{plural, rate, time};
 use model::{ExperimentRecord, PlannedStep, StepRecord};
 
 /// Files beside the result.
@@ -42,7 +41,7 @@ pub(super) fn view(shown: &Shown<'_>, record: &ExperimentRecord) -> ResultView {
         title: record.plan.name.clone(),
         started: record.started.clone(),
         verdict: Some(VerdictView::in_words(&record.verdict, meaning(record))),
-        answers: plan_size(&facts)
+        answers: goodput_range(record)
             .into_iter()
             .chain(answers(&facts, Beside::Nothing, next::of_experiment(record)))
             .collect(),
@@ -66,10 +65,14 @@ pub(super) fn view(shown: &Shown<'_>, record: &ExperimentRecord) -> ResultView {
     }
 }
 
-/// An experiment has no number of its own: how large it is stands in its place.
-fn plan_size(facts: &[crate::words::fact::Fact]) -> Option<Answer> {
-    let size = facts.iter().find(|fact| fact.about == About::Load)?;
-    Some(Answer::new("number", size.label, size.text.clone()))
+/// An experiment has no number of its own: the goodput of its rows stands in its place, from the lowest to the highest.
+fn goodput_range(record: &ExperimentRecord) -> Option<Answer> {
+    let known = || record.rows.iter().filter_map(|row| Some(row.goodput_per_s?.value));
+    let (low, high) = (known().reduce(f64::min)?, known().reduce(f64::max)?);
+    let rows = plural(known().count() as u64, "combination");
+    let large = if low < high { format!("{} to {}", rate(low).trim_end_matches("/s"), rate(high)) } else { rate(low) };
+    let text = format!("over {rows} of variant and load");
+    Some(Answer { large, ..Answer::new("number", "lowest to highest goodput", text) })
 }
 
 fn seeds(record: &ExperimentRecord) -> Group {

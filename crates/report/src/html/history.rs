@@ -5,6 +5,7 @@ use super::chart::{
 };
 use super::next;
 use super::view::{Answer, Group, Part, ResultView, Table, fact, results};
+use crate::words::fact::Tone;
 use crate::words::history::{CHANGES, change_rows, facts, method, related, run_header, run_rows, signed, title, value};
 use model::human::plural;
 use model::{HistoryFigure, HistoryQuantity, HistoryRecord, HistorySeries};
@@ -35,8 +36,9 @@ fn view(record: &HistoryRecord, series: &HistorySeries) -> ResultView {
     let mut charts = reasons_once(series.figures.iter().map(|figure| drawn(series, figure)));
     let first = charts.iter().position(|chart| chart.json.is_some()).map(|at| charts.remove(at));
     let facts = facts(series);
-    let (extent, further) = facts.split_first().map_or((None, &[][..]), |(first, rest)| (Some(first), rest));
-    let extent = extent.map(|fact| Answer::new("number", fact.label, fact.text.clone()));
+    let of_tone = |tone| facts.iter().find(|fact| fact.tone == tone);
+    let told = of_tone(Tone::Bad).or_else(|| of_tone(Tone::Good)).or_else(|| facts.first());
+    let told = told.map(|fact| Answer::new("number", fact.label, fact.text.clone()));
     let tables = [
         ("Changes", CHANGES.map(str::to_owned).to_vec(), change_rows(series)),
         ("Results", run_header(series), run_rows(series)),
@@ -46,11 +48,11 @@ fn view(record: &HistoryRecord, series: &HistorySeries) -> ResultView {
     ResultView {
         kind: "history",
         title: title(series),
-        answers: extent.into_iter().chain([Answer::new("next", "next", next::of_history(series))]).collect(),
+        answers: told.into_iter().chain([Answer::new("next", "next", next::of_history(series))]).collect(),
         picture: picture(first),
         parts: vec![
             Part {
-                facts: results(further),
+                facts: results(&facts),
                 charts,
                 tables: tables.map(|(title, header, rows)| Table { title, header, rows }).collect(),
                 ..Part::how_much()

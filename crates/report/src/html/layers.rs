@@ -7,13 +7,14 @@ use plotly::common::{DashType, Line};
 
 /// Processes with a layer of their own; those beyond share one.
 const PROCESSES_MAX: usize = 5;
-const PROCESS_COLOURS: [&str; PROCESSES_MAX] = [COLOURS[3], COLOURS[1], COLOURS[2], COLOURS[0], COLOURS[4]];
+const PROCESS_COLOURS: [&str; PROCESSES_MAX] = [COLOURS[0], COLOURS[4], COLOURS[2], COLOURS[3], COLOURS[1]];
 const FURTHER: (&str, &str) = ("further processes", "#7d6b91");
 /// How the names of the server's own processes begin.
 const SERVER: &str = "server: ";
 const GENERATOR: &str = COLOURS[5];
-const OTHERS: &str = "#b08d6a";
-const INTERRUPTS: &str = "#d987ab";
+const OTHERS: &str = "#8c6d46";
+/// The colour of Okabe and Ito that is left: too pale for a line.
+const INTERRUPTS: &str = "#f0e442";
 const REST: (&str, &str) = ("rest", "#c3c8d0");
 /// CPUs below which all along a layer that is no process is only a name more.
 const HARDLY_CPUS: f64 = 0.01;

@@ -165,9 +165,13 @@ fn side_by_side(items: &[Item<'_>], count: usize) -> ResultView {
         let found = crate::words::limiter::facts(arm.record.limiter.as_ref()).into_iter().next()?;
         Some(fact(found.label, format!("{}: {}", arm.label, found.text)))
     });
-    let numbers = sweeps.iter().map(|arm| format!("{}: {}", arm.label, crate::words::sweep::summary(arm.record)));
-    let numbers = numbers.collect::<Vec<_>>().join("; ");
-    let number = (!numbers.is_empty()).then(|| Answer::new("number", "peaks", numbers));
+    let peaks = sweeps.iter().map(|arm| format!("{}: {}", arm.label, crate::words::sweep::summary(arm.record)));
+    let runs = named.iter().filter_map(|named| match named.record {
+        AnyRecord::Run(record) => Some(format!("{}: {}", named.name, crate::words::run::summary(record))),
+        _ => None,
+    });
+    let numbers = peaks.chain(runs).collect::<Vec<_>>().join("; ");
+    let number = (!numbers.is_empty()).then(|| Answer::new("number", "numbers", numbers));
     let remarks = if sweeps.len() > 1 { crate::words::arms::remarks(&sweeps) } else { Vec::new() };
     ResultView {
         kind: "report",

@@ -16,6 +16,8 @@ use base64::engine::GeneralPurpose;
 use model::human::plural;
 use model::{Environment, Finding, FindingState, Fingerprint, ThresholdRecord, Verdict, VerdictState};
 
+/// Headings of a part that are named while it is folded.
+const TITLES_MAX: usize = 5;
 /// Bytes of a text that is still shown large.
 const LARGE_MAX: usize = 40;
 
@@ -55,14 +57,16 @@ pub(super) struct Answer {
     /// A few words that are the result, shown large; empty where there are none.
     pub(super) large: String,
     pub(super) text: String,
+    /// Further figures, in smaller letters; empty where there are none.
+    pub(super) beside: String,
 }
 
 /// What answers one of the questions in full, folded until it is asked for.
 #[derive(Default)]
 pub(super) struct Part {
     pub(super) title: &'static str,
-    /// What is in it.
-    pub(super) about: String,
+    /// What is in it, where its headings do not say that.
+    pub(super) told: String,
     pub(super) findings: Vec<FindingView>,
     pub(super) remarks: Vec<String>,
     pub(super) facts: Vec<Fact>,
@@ -92,7 +96,7 @@ impl ResultView {
         if let Some(VerdictView { class: _, word: _, meaning }) = verdict {
             clean(meaning);
         }
-        answers.iter_mut().flat_map(|answer| [&mut answer.large, &mut answer.text]).for_each(clean);
+        answers.iter_mut().flat_map(|answer| [&mut answer.large, &mut answer.text, &mut answer.beside]).for_each(clean);
         picture.iter_mut().for_each(clean_chart);
         parts.iter_mut().for_each(Part::make_visible);
     }
@@ -101,13 +105,12 @@ impl ResultView {
 impl Part {
     /// The figures themselves.
     pub(super) fn how_much() -> Self {
-        Self { title: "How much", about: "figures, response times, requests".to_owned(), ..Self::default() }
+        Self { title: "How much", ..Self::default() }
     }
 
     /// What the machines did meanwhile.
     pub(super) fn limits() -> Self {
-        let about = "CPUs, threads, worker pools, sockets, memory, network, profile";
-        Self { title: "What limits it", about: about.to_owned(), ..Self::default() }
+        Self { title: "What limits it", ..Self::default() }
     }
 
     /// What the rules say of the result.
@@ -115,32 +118,53 @@ impl Part {
         let of =
             |is_of: fn(FindingState) -> bool| verdict.findings.iter().filter(|one| is_of(one.state)).count() as u64;
         let notes = of(|state| state == FindingState::Note);
-        let about = format!(
+        let told = format!(
             "{}, {}, {} not checked",
             plural(of(|state| state != FindingState::Note), "finding"),
             plural(notes, "note"),
             plural(verdict.unchecked.len() as u64, "rule")
         );
         let findings = verdict.findings.iter().map(FindingView::of).collect();
-        Self { title: BELIEF, about, findings, unchecked: unchecked(verdict), ..Self::default() }
+        Self { title: BELIEF, told, findings, unchecked: unchecked(verdict), ..Self::default() }
     }
 
     /// What is to be said of a result that no rule judges.
     pub(super) fn remarks(remarks: Vec<String>) -> Self {
-        Self { title: BELIEF, about: "how the results may be read".to_owned(), remarks, ..Self::default() }
+        Self { title: BELIEF, told: "how the results may be read".to_owned(), remarks, ..Self::default() }
     }
 
     /// What was done, where, and where the raw files are.
     pub(super) fn measured() -> Self {
-        let about = "load, machine, command, files";
-        Self { title: "How it was measured", about: about.to_owned(), ..Self::default() }
+        Self { title: "How it was measured", ..Self::default() }
+    }
+
+    /// What is in it, in a line.
+    pub(super) fn about(&self) -> String {
+        if !self.told.is_empty() {
+            return self.told.clone();
+        }
+        let charts = self.charts.iter().filter(|chart| chart.json.is_some()).map(|chart| chart.title.as_str());
+        let flames = self.flames.iter().map(|flame| flame.title);
+        let tables = self.tables.iter().map(|table| table.title).chain(self.groups.iter().map(|group| group.title));
+        let rest = [("Command", self.command.is_empty()), ("Raw files", self.files.is_empty())];
+        let rest = rest.into_iter().filter(|(_, is_empty)| !is_empty).map(|(title, _)| title);
+        let mut titles: Vec<&str> = Vec::new();
+        for title in charts.chain(flames).chain(tables).chain(rest) {
+            if !titles.contains(&title) {
+                titles.push(title);
+            }
+        }
+        match titles.len().saturating_sub(TITLES_MAX) {
+            0 | 1 => titles.join("; "),
+            more => format!("{}; {more} more", titles[..TITLES_MAX].join("; ")),
+        }
     }
 
     /// True if there is nothing that it could show.
     pub(super) fn is_empty(&self) -> bool {
         let Self {
             title: _,
-            about: _,
+            told: _,
             findings,
             remarks,
             facts,
@@ -160,7 +184,7 @@ impl Part {
     fn make_visible(&mut self) {
         let Self {
             title: _,
-            about: _,
+            told: _,
             findings,
             remarks,
             facts,
@@ -305,7 +329,8 @@ impl VerdictView {
 /// what to do next.
 pub(super) fn answers(facts: &[words::Fact], beside: Beside, next: String) -> Vec<Answer> {
     let further: Vec<String> = beside.of(facts).map(|fact| format!("{} {}", fact.label, fact.text)).collect();
-    let number = facts.iter().find(|fact| is_number(fact)).map(|fact| number(fact.label, &fact.text, &further));
+    let number =
+        facts.iter().find(|fact| is_number(fact)).map(|fact| number(fact.label, &fact.text, further.join("; ")));
     let limiter = facts.iter().find(|fact| fact.about == About::Limiter);
     let limiter = limiter.map(|fact| Answer::new("limiter", fact.label, fact.text.clone()));
     number.into_iter().chain(limiter).chain([Answer::new("next", "next", next)]).collect()
@@ -313,7 +338,7 @@ pub(super) fn answers(facts: &[words::Fact], beside: Beside, next: String) -> Ve
 
 impl Answer {
     pub(super) const fn new(class: &'static str, name: &'static str, text: String) -> Self {
-        Self { class, name, large: String::new(), text }
+        Self { class, name, large: String::new(), text, beside: String::new() }
     }
 }
 
@@ -339,12 +364,11 @@ impl Beside {
 }
 
 /// A number with what stands behind it in brackets, shown large as far as it is short, and with what stands beside it.
-fn number(name: &'static str, text: &str, beside: &[String]) -> Answer {
+fn number(name: &'static str, text: &str, beside: String) -> Answer {
     let split = text.find(" (").unwrap_or(text.len());
-    let (large, rest) = if split <= LARGE_MAX { text.split_at(split) } else { ("", text) };
-    let rest = Some(rest.trim_start()).filter(|rest| !rest.is_empty());
-    let text = rest.into_iter().chain(beside.iter().map(String::as_str)).collect::<Vec<_>>().join("; ");
-    Answer { class: "number", name, large: large.to_owned(), text }
+    let is_number = split <= LARGE_MAX && !text.starts_with(char::is_alphabetic);
+    let (large, rest) = if is_number { text.split_at(split) } else { ("", text) };
+    Answer { large: large.to_owned(), beside, ..Answer::new("number", name, rest.trim_start().to_owned()) }
 }
 
 fn is_number(fact: &words::Fact) -> bool {

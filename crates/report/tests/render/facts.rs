@@ -11,8 +11,15 @@ use report::terminal::{self, Style};
 use report::{Named, markdown};
 
 /// What a terminal says in another form: cells of its tables, the verdict without a label, and what to do beside each finding.
-const ON_PAGES_ALONE: [&str; 6] =
-    ["response time, median", "response time, 99 % within", "failed", "result", "verdict", "next"];
+const ON_PAGES_ALONE: [&str; 7] = [
+    "response time, median",
+    "response time, 99 % within",
+    "failed",
+    "result",
+    "verdict",
+    "next",
+    "lowest to highest goodput",
+];
 
 /// Label and text of the facts on the first screen, and of those that open each part.
 fn facts_of(page: &str) -> Vec<(String, String)> {
@@ -27,8 +34,14 @@ fn facts_of(page: &str) -> Vec<(String, String)> {
         let (label, text) = fact.split_once("<dd").expect("a text");
         (inside(label, "</dt>").expect("a label"), inside(text, "</dd>").expect("a text"))
     });
-    let facts = facts.map(|(label, text)| (label, text.replace("<strong>", "").replace("</strong>", "")));
+    let facts =
+        facts.map(|(label, text)| (label, without_beside(&text).replace("<strong>", "").replace("</strong>", "")));
     facts.map(|(label, text)| (plain(&label), plain(text.trim_end()))).collect()
+}
+
+/// A text of the first screen without the further figures that stand beside a number.
+fn without_beside(text: &str) -> &str {
+    text.split("<span").next().unwrap_or_default()
 }
 
 /// A text of the page as it is read.

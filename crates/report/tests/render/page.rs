@@ -258,7 +258,7 @@ fn several_results_stand_side_by_side() {
         &page,
         &[
             "3 results side by side",
-            "<dt>peaks</dt><dd>first: peak 3,996/s; second: peak &#62;= 2,850/s</dd>",
+            "<dt>numbers</dt><dd>first: peak 3,996/s; second: peak &#62;= 2,850/s; third: goodput 33,333/s",
             "<h3>Sweeps</h3>",
             "<th scope=\"row\">second</th><td>bound</td><td>&#62;= 2,850/s</td>",
             "<h3>Runs</h3>",

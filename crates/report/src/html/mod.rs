@@ -4,7 +4,7 @@
 //!
 //! It carries the part of plotly.js that draws lines and strips (0.45 MB: compressed, as base64), so that charts can be pointed
 //! at offline. Drawn by plotters or charming they would be pictures that neither zoom nor answer; ECharts, which comes with
-//! charming, is as large as that part. What a browser can unpack by itself is gzip, and base64 costs a third: bases with more
+//! charming, is as large as that part (333 kB compressed, and 341 kB of plotly.js), and no crate brings uPlot or Chart.js. What a browser can unpack by itself is gzip, and base64 costs a third: bases with more
 //! digits would save 7 % of the page, and need a decoder of our own. Colours come from the style sheet, so that charts follow
 //! light and dark. Flame graphs live in frames without an origin: the scripts of two would meet.
 //!
@@ -17,6 +17,7 @@ mod compare;
 mod cpu;
 mod dots;
 mod experiment;
+mod flames;
 mod graph;
 mod history;
 mod kernel;

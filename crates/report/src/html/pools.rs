@@ -1,12 +1,15 @@
 //! The workers of the server: how occupied they were, and with what.
 
-use super::chart::{COLOURS, Chart, Curve, SharedAxis, chart, layout, left_out, line, load_axis, thin};
+use super::chart::{
+    COLOURS, Chart, Curve, SharedAxis, chart, layout, left_out, line, load_axis, nth_dash, nth_line, thin,
+};
 use super::timeline::Timeline;
 use super::view::Table;
 use crate::words::observed::{is_worth_telling, waits};
 use crate::words::over::Over;
 use model::human::{count, percent};
 use model::{Observed, PoolObserved, SweepRecord};
+use plotly::common::Line;
 use plotly::layout::Axis;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,12 +24,13 @@ const MEANING: &str = "share of each pool's workers that were not free to take w
 pub(super) fn timeline(timeline: &Timeline<'_>, clock: Axis) -> Chart {
     let observed = timeline.observed;
     let drawn = drawn(observed);
-    let curve = |(name, colour): (&&str, &&'static str)| {
+    let curve = |(i, (name, colour)): (usize, (&&str, &&'static str))| {
         let occupancy = observed.seconds.iter().map(|second| second.pools.get(*name).copied());
         let (x, y) = timeline.known(&timeline.means(occupancy));
-        (x.len() > 1).then(|| thin(name, colour, x, y))
+        let style = Line::new().color(*colour).width(1.5).dash(nth_dash(i));
+        (x.len() > 1).then(|| thin(name, colour, x, y).line(style))
     };
-    let traces: Vec<Curve> = drawn.iter().zip(&COLOURS).filter_map(curve).collect();
+    let traces: Vec<Curve> = drawn.iter().zip(&COLOURS).enumerate().filter_map(curve).collect();
     let left_out = left_out(drawn.len().saturating_sub(DRAWN_MAX), "more");
     if traces.is_empty() {
         let why = match observed.pools.is_empty() || !timeline.has_curves() {
@@ -94,13 +98,13 @@ fn drawn(observed: &Observed) -> Vec<&str> {
 
 /// A line for each pool that has two points or more.
 fn curves(names: &[&str], points: &[(f64, &BTreeMap<String, f64>)]) -> Vec<Curve> {
-    let curve = |(name, colour): (&&str, &&'static str)| {
+    let curve = |(i, (name, colour)): (usize, (&&str, &&'static str))| {
         let (x, y): (Vec<f64>, Vec<f64>) =
             points.iter().filter_map(|(x, pools)| Some((*x, *pools.get(*name)?))).unzip();
         let hover = y.iter().map(|occupancy| format!("{name} {}", percent(*occupancy))).collect();
-        (x.len() > 1).then(|| line(name, colour, x, y, hover))
+        (x.len() > 1).then(|| nth_line(i, colour, line(name, colour, x, y, hover)))
     };
-    names.iter().zip(&COLOURS).filter_map(curve).collect()
+    names.iter().zip(&COLOURS).enumerate().filter_map(curve).collect()
 }
 
 fn shares() -> Axis {

@@ -1,6 +1,6 @@
 //! Memory, sockets and network against time.
 
-use super::chart::{COLOURS, Chart, Curve, RED, SharedAxis, chart, from_zero, layout, left_out, thin};
+use super::chart::{COLOURS, Chart, Curve, RED, SharedAxis, chart, from_zero, layout, left_out, nth_dash, thin};
 use super::timeline::Timeline;
 use model::{Observed, SeriesFigure};
 use plotly::common::{DashType, Line};
@@ -34,8 +34,9 @@ pub(super) fn memory(timeline: &Timeline<'_>, clock: Axis) -> Chart {
 pub(super) fn sockets(timeline: &Timeline<'_>, clock: Axis) -> Chart {
     let mut curves = Vec::new();
     let states = timeline.series(SeriesFigure::Sockets);
-    for ((state, counts), colour) in states.iter().zip(COLOURS) {
-        curves.extend(curve(timeline, &state.replace('_', "-"), colour, counts));
+    for (i, ((state, counts), colour)) in states.iter().zip(COLOURS).enumerate() {
+        let drawn = curve(timeline, &state.replace('_', "-"), colour, counts);
+        curves.extend(drawn.map(|drawn| drawn.line(Line::new().color(colour).width(1.5).dash(nth_dash(i)))));
     }
     for (_, waiting) in &timeline.series(SeriesFigure::AcceptQueue) {
         curves.extend(curve(timeline, "accept queue", RED, waiting));

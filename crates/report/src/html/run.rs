@@ -4,7 +4,7 @@ use super::chart::{
     COLOURS, Chart, RED, SharedAxis, band, chart, from_zero, layout, line, nth_colour, nth_line, picture, reasons_once,
     time_axis,
 };
-use super::graph::flames;
+use super::flames::flames;
 use super::profile;
 use super::status;
 use super::timeline::{Timeline, clock};

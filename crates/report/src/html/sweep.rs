@@ -5,7 +5,7 @@ use super::chart::{
     COLOURS, Chart, Curve, GREY, RED, SharedAxis, band, beside, chart, from_zero, layout, line, load_axis, nth_line,
     picture, plain, reasons_once, share_axis, time_axis, upright,
 };
-use super::graph::flames;
+use super::flames::flames;
 use super::profile;
 use super::run::plan;
 use super::view::{

@@ -16,7 +16,6 @@
   const bottom = what => first.querySelector(what)?.getBoundingClientRect().bottom ?? null;
   const answers = ["verdict", "number", "limiter", "next"].map(name => [name, bottom(`.answer.${name}`)]);
   const open = document.querySelectorAll("details[open]").length;
-  const folded_px = document.documentElement.scrollHeight;
   dispatchEvent(new Event("beforeprint"));
   const printed = document.querySelectorAll("details:not([open])").length === 0 && charts.every(chart => chart.querySelector(".main-svg"));
   dispatchEvent(new Event("afterprint"));
@@ -26,7 +25,7 @@
   const curves = document.querySelectorAll(".trace.scatter").length;
   const strips = [...document.querySelectorAll(".chart image")].filter(image => image.href.baseVal.length > 60).length;
   const seen = {
-    frame, answers, picture: bottom(".picture .chart"), open, folded_px, printed, overflow_px, charts: charts.length, curves, strips,
+    frame, answers, picture: bottom(".picture .chart"), open, printed, overflow_px, charts: charts.length, curves, strips,
     zoomed: await zoomed(), keys: await keyed(), fetched: performance.getEntriesByType("resource").map(one => one.name),
     violations: await violations(),
   };

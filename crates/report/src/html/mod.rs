@@ -4,9 +4,10 @@
 //!
 //! It carries the part of plotly.js that draws lines and strips (0.45 MB: compressed, as base64), so that charts can be pointed
 //! at offline. Drawn by plotters or charming they would be pictures that neither zoom nor answer; ECharts, which comes with
-//! charming, is as large as that part (333 kB compressed, and 341 kB of plotly.js), and no crate brings uPlot or Chart.js. What a browser can unpack by itself is gzip, and base64 costs a third: bases with more
-//! digits would save 7 % of the page, and need a decoder of our own. Colours come from the style sheet, so that charts follow
-//! light and dark. Flame graphs live in frames without an origin: the scripts of two would meet.
+//! charming, is as large as that part (333 kB compressed, and 341 kB of plotly.js), and no crate brings uPlot or Chart.js. What
+//! a browser can unpack by itself is gzip, and base64 costs a third: bases with more digits would save 7 % of the page, and need
+//! a decoder of our own. Colours come from the style sheet, so that charts follow light and dark. Flame graphs live in frames
+//! without an origin: the scripts of two would meet.
 //!
 //! What is drawn inside a part that is folded waits until that is unfolded, or the page printed.
 

@@ -27,18 +27,28 @@ mod store;
 mod sys;
 mod verbs;
 
-use clap::Parser;
 use cli::{Cli, Verb};
 use exit::{CommandError, Exit};
 use output::printer;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
-        Err(error) => return printer::usage(&error),
+    let words: Vec<OsString> = std::env::args_os().collect();
+    printer::choose_colour(cli::colour(&words));
+    let (words, file) = match verbs::flag_file::expand(words) {
+        Ok(expanded) => expanded,
+        Err(error) => return report_error(&error),
     };
-    execute(cli.verb).unwrap_or_else(|error| report_error(&error))
+    match Cli::read(&words) {
+        Ok(cli) => {
+            execute(cli.verb).unwrap_or_else(|error| report_error(&verbs::flag_file::placed(error, file.as_ref())))
+        }
+        Err(error) => match file.as_ref().and_then(|file| verbs::flag_file::refusal(&error, file)) {
+            Some(refusal) => report_error(&refusal),
+            None => printer::usage(&cli::advised(error, &words)),
+        },
+    }
 }
 
 /// Does what a verb says, and tells how the program ends.

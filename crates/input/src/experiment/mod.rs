@@ -4,6 +4,7 @@
 //! with file, line, column, reason and remedy. Which flags a verb has is told by the caller.
 
 mod fill;
+mod flag_file;
 mod flags;
 mod place;
 mod read;
@@ -11,6 +12,7 @@ mod tree;
 mod variants;
 
 use crate::InputError;
+pub use flag_file::FlagFile;
 use model::Duration;
 use place::Places;
 use std::collections::BTreeMap;

@@ -353,7 +353,7 @@ fn variant_label(variants: &[&Variant], server: Option<&str>) -> String {
 }
 
 /// The words of a flag with a value.
-fn words(name: &str, value: &str) -> Vec<String> {
+pub(super) fn words(name: &str, value: &str) -> Vec<String> {
     // A value that looks like a flag, or like none, belongs to its flag.
     match value.starts_with('-') || value.is_empty() {
         true => vec![format!("--{name}={value}")],

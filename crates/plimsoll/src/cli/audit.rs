@@ -1,21 +1,25 @@
 //! Flags of `plimsoll audit`.
 
+use super::examples::Examples;
 use clap::Args;
 use model::{ByteSize, Count, Rate};
 use std::path::PathBuf;
 
-const EXAMPLES: &str = "\
-Examples:
-  wrk -c 100 -d 30s http://127.0.0.1:8080/ 2>&1 | plimsoll audit -
-  plimsoll audit ab.txt --expect-size 2048            expected body size: 2048 bytes
-  plimsoll audit before.txt after.txt                 comparison of two results
-  plimsoll audit wrk.txt --pidstat pidstat.txt --pidstat-rate 210 --cores 128
-  plimsoll audit runs/*.txt --text report.md          rates in a text against the results
-  plimsoll audit table.md                             a table of loads: knee and plateau";
+const EXAMPLES: Examples = Examples(&[
+    ("output of a tool as it ends", "wrk -c 100 -d 30s http://127.0.0.1:8080/ 2>&1 | plimsoll audit -"),
+    ("expected body size: 2048 bytes", "plimsoll audit ab.txt --expect-size 2048"),
+    ("comparison of two results", "plimsoll audit before.txt after.txt"),
+    (
+        "CPU use of the server's workers",
+        "plimsoll audit wrk.txt --pidstat pidstat.txt --pidstat-rate 210 \\\n--cores 128",
+    ),
+    ("rates in a text against the results", "plimsoll audit runs/*.txt --text report.md"),
+    ("a table of loads: knee and plateau", "plimsoll audit table.md"),
+]);
 
-/// Audit of other load generators' output: what was measured, and whether it is valid.
+/// Judge the saved output of wrk, ab, k6 and other tools
 #[derive(Debug, Args)]
-#[command(long_about = long_about(), after_help = EXAMPLES)]
+#[command(long_about = long_about(), after_help = EXAMPLES.short("audit"), after_long_help = EXAMPLES.full())]
 pub(crate) struct AuditArgs {
     /// Saved outputs, or - for stdin; several are also compared
     #[arg(value_name = "FILE", required_unless_present = "text")]
@@ -51,7 +55,8 @@ pub(crate) struct AuditArgs {
 
 fn long_about() -> String {
     format!(
-        "Audit of other load generators' output: what was measured, and whether it is valid.\n\nReads saved output (stdout \
+        "Judge the saved output of wrk, ab, k6 and other tools\n\nIt says what was measured, and whether it is valid. \
+         Reads saved output (stdout \
          and stderr) of {}; one output per file. Output that cannot be read completely is an error (exit code 2). Secrets \
          are redacted.",
         audit::tools_in_words()

@@ -1,21 +1,21 @@
 //! Flags of `plimsoll check`.
 
+use super::examples::Examples;
 use super::observe::ObserverArgs;
 use super::{GeneratorArgs, RequestArgs};
 use clap::Args;
 use model::{Count, Rate};
 
-const EXAMPLES: &str = "\
-Examples:
-  plimsoll check                                      this machine
-  plimsoll check -c 20k                               this machine, for 20,000 connections
-  plimsoll check https://shop.example/                this machine and the target
-  plimsoll check http://127.0.0.1:8080/ -R 5000 --no-keepalive
-  plimsoll check http://127.0.0.1:8080/api -H 'Accept: application/json' --json
-  plimsoll check https://shop.example/ --no-burst      a site in production: single requests only
-  plimsoll check --serve 'nginx workers=2'            server started for the check";
+const EXAMPLES: Examples = Examples(&[
+    ("this machine and the target", "plimsoll check https://shop.example/"),
+    ("this machine alone, for 20,000 connections", "plimsoll check -c 20k"),
+    ("for an open loop with new connections", "plimsoll check http://127.0.0.1:8080/ -R 5000 --no-keepalive"),
+    ("with a header, as JSON", "plimsoll check http://127.0.0.1:8080/api -H 'Accept: application/json' \\\n--json"),
+    ("a site in production: single requests only", "plimsoll check https://shop.example/ --no-burst"),
+    ("server that is started for the check", "plimsoll check --serve 'nginx workers=2'"),
+]);
 
-/// Preflight check of this machine and the target: what would make a measurement invalid.
+/// Check machine and target before a measurement
 ///
 /// Machine: limits, ports, queues, CPU frequency, quota, hypervisor, steal and other programs (for one second), network
 /// cards. Target: redirects and the URL to measure, body, compression, caches, keep-alive, accept queue, and whether a
@@ -24,22 +24,31 @@ Examples:
 /// names the rule that a measurement would trip; exit code 4 means that it would not be valid. run, sweep, capacity and
 /// compare make the checks that cost nothing by themselves.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(
+    after_help = EXAMPLES.short("check"),
+    after_long_help = EXAMPLES.full(),
+    next_help_heading = "Planned measurement"
+)]
 pub(crate) struct CheckArgs {
-    /// Target URL, such as http://127.0.0.1:8080/page; without it only this machine is checked
+    /// Target URL; without it only this machine is checked
+    #[arg(help_heading = clap::builder::Resettable::Reset)]
     pub(crate) url: Option<String>,
-    /// Server to start, check and stop, such as 'nginx workers=2'; see plimsoll serve --list
-    #[arg(long, value_name = "SERVER", conflicts_with = "url", allow_hyphen_values = true)]
+    /// Server to start and check, such as 'nginx workers=2'
+    ///
+    /// plimsoll serve --list has all servers and their settings.
+    #[arg(help_heading = "Common", long, value_name = "SERVER", conflicts_with = "url", allow_hyphen_values = true)]
     pub(crate) serve: Option<String>,
     /// Connections of the planned measurement [default: 64; with -R 256]
-    #[arg(short, long, value_name = "N")]
+    #[arg(help_heading = "Common", short, long, value_name = "N")]
     pub(crate) connections: Option<Count>,
     /// Requests per second of the planned measurement
-    #[arg(short = 'R', long, value_name = "PER_SECOND")]
+    #[arg(help_heading = "Common", short = 'R', long, value_name = "PER_SECOND")]
     pub(crate) rate: Option<Rate>,
     #[command(flatten)]
     pub(crate) request: RequestArgs,
-    /// No burst of 200 requests: single requests only, so whether a rate limiter or ban refuses many stays unknown
+    /// Single requests only, no burst of 200 requests
+    ///
+    /// Whether a rate limiter or ban refuses many requests then stays unknown.
     #[arg(long)]
     pub(crate) no_burst: bool,
     #[command(flatten)]
@@ -47,7 +56,7 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) observe: ObserverArgs,
     /// One JSON object on stdout instead of text
-    #[arg(long, help_heading = "Output")]
+    #[arg(long, help_heading = "Common")]
     pub(crate) json: bool,
     /// No progress on stderr
     #[arg(short, long, help_heading = "Output")]

@@ -1,5 +1,6 @@
 //! Flags of other machines: those that generate the load, and that of the server.
 
+use super::examples::Examples;
 use clap::{ArgGroup, Args, ValueEnum};
 use model::Duration;
 use std::net::{IpAddr, SocketAddr};
@@ -18,49 +19,72 @@ pub(crate) struct ClientArgs {
     ///
     /// Each is reached by the system's ssh with its configuration, keys and jump hosts, and gets a copy of this program in
     /// ~/.cache/plimsoll/agents. They share each load exactly and start at the same instant; --threads counts for each. The
-    /// target has to be reachable from here too. With connect://N, alone, N agents are started by other means, each with the
+    /// target has to be reachable from here too. With connect://N, alone, N agents are started by other means, each
+    /// with the
     /// command that is printed, and connect to --agents-listen; with slurm://N srun starts them on N nodes. With
     /// k8s://NAMESPACE?replicas=N a Job of Kubernetes does, reached through the API server of the kubeconfig; &image=IMAGE,
     /// &cpus=N for each, and &context=NAME may follow.
-    #[arg(long, value_name = "HOSTS", value_delimiter = ',', requires = "named",
+    #[arg(hide_short_help = true, long, value_name = "HOSTS", value_delimiter = ',', requires = "named",
           conflicts_with_all = ["cpus", "unix_socket"])]
     pub(crate) client: Vec<String>,
     /// Machine of the server, such as ssh://web1, to observe it there as it would be here
     ///
     /// Reached like those of --client, with which it goes together. --server and --observe name processes of that machine.
     /// With --serve the server is started there, at the address of --server-ip; with a URL it has to run already.
-    #[arg(long, value_name = "HOST", requires = "named", conflicts_with_all = ["unix_socket", "no_observe"])]
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "HOST",
+        requires = "named",
+        conflicts_with_all = ["unix_socket", "no_observe"]
+    )]
     pub(crate) server_host: Option<String>,
     /// Address to connect to instead of the host of the URL, such as 10.0.0.10; its port stays
     ///
-    /// Host header, SNI and certificate name stay those of the URL, as with --connect-to. With --serve it is where the server
+    /// Host header, SNI and certificate name stay those of the URL, as with --connect-to. With --serve it is where the
+    /// server
     /// listens on the machine of --server-host.
-    #[arg(long, value_name = "ADDRESS", requires = "named", conflicts_with_all = ["unix_socket", "connect_to"])]
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "ADDRESS",
+        requires = "named",
+        conflicts_with_all = ["unix_socket", "connect_to"]
+    )]
     pub(crate) server_ip: Option<IpAddr>,
     /// Probe the bandwidth between the machines of the load and that of --server-host before the load
     ///
-    /// Takes 2 s: first one way, then the other, at most 1 s and 64 MiB each, over TCP connections to the address of the load and
-    /// a port that the kernel chooses there. A firewall that forbids the port is a note, no error. The link is then named when
+    /// Takes 2 s: first one way, then the other, at most 1 s and 64 MiB each, over TCP connections to the address of
+    /// the load and
+    /// a port that the kernel chooses there. A firewall that forbids the port is a note, no error. The link is then
+    /// named when
     /// the load fills it.
-    #[arg(long, requires = "server_host")]
+    #[arg(hide_short_help = true, long, requires = "server_host")]
     pub(crate) probe_bandwidth: bool,
     /// Command in the place of ssh, such as 'ssh -F FILE' [default: PLIMSOLL_SSH, else ssh]
-    #[arg(long, value_name = "COMMAND", requires = "machines")]
+    #[arg(hide_short_help = true, long, value_name = "COMMAND", requires = "machines")]
     pub(crate) ssh: Option<String>,
     /// Address of this machine that agents connect to (connect://, slurm://); port 0 is any free one [default: 127.0.0.1:0]
-    #[arg(long, value_name = "ADDRESS:PORT", requires = "client")]
+    #[arg(hide_short_help = true, long, value_name = "ADDRESS:PORT", requires = "client")]
     pub(crate) agents_listen: Option<SocketAddr>,
     /// Time within which agents have to be there (connect://, slurm://, k8s://) [default: 120s]
-    #[arg(long, value_name = "TIME", requires = "client")]
+    #[arg(hide_short_help = true, long, value_name = "TIME", requires = "client")]
     pub(crate) agents_wait: Option<Duration>,
     /// File of the secret that agents who connect have to know, made if it is missing [default: PLIMSOLL_TOKEN]
-    #[arg(long, value_name = "FILE", requires = "client")]
+    #[arg(hide_short_help = true, long, value_name = "FILE", requires = "client")]
     pub(crate) token_file: Option<PathBuf>,
     /// Command in the place of srun for slurm://N, such as 'srun --partition=load' [default: srun]
-    #[arg(long, value_name = "COMMAND", requires = "client", allow_hyphen_values = true)]
+    #[arg(hide_short_help = true, long, value_name = "COMMAND", requires = "client", allow_hyphen_values = true)]
     pub(crate) srun: Option<String>,
     /// What the loss of a machine does to a load, after which no other begins; the exit code is 4 with end, 5 with continue
-    #[arg(long, value_enum, default_value_t = LossArg::End, requires = "machines")]
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_enum,
+        value_name = "REACTION",
+        default_value_t = LossArg::End,
+        requires = "machines"
+    )]
     pub(crate) on_agent_loss: LossArg,
 }
 
@@ -74,18 +98,25 @@ pub(crate) enum LossArg {
     Continue,
 }
 
-const AGENT_EXAMPLES: &str = "\
-Examples:
-  PLIMSOLL_TOKEN=$(cat secret) plimsoll agent --connect 10.0.0.1:7000
-  plimsoll agent --connect 10.0.0.1:7000 --token-file secret --wait 10m";
+const AGENT_EXAMPLES: Examples = Examples(&[
+    (
+        "connect to the coordinator, with the token from a variable",
+        "PLIMSOLL_TOKEN=$(cat secret) plimsoll agent --connect 10.0.0.1:7000",
+    ),
+    (
+        "with the token from a file, and more patience",
+        "plimsoll agent --connect 10.0.0.1:7000 --token-file secret --wait 10m",
+    ),
+]);
 
-/// Load generator for plimsoll on another machine, to which it connects.
+/// Generate load on this machine for plimsoll on another one
 ///
 /// Run there: plimsoll run URL --client connect://N --agents-listen 10.0.0.1:7000. Both ends prove to each other that they
-/// know one secret, the token, and have to be the same build. The agent generates the load that it is told to, and ends with
+/// know one secret, the token, and have to be the same build. The agent generates the load that it is told to, and ends
+/// with
 /// the connection. Without --connect or --listen it speaks on stdin and stdout, as ssh:// agents do.
 #[derive(Debug, Args)]
-#[command(after_help = AGENT_EXAMPLES, group = ArgGroup::new("way").args(["connect", "listen"]))]
+#[command(after_help = AGENT_EXAMPLES.full(), group = ArgGroup::new("way").args(["connect", "listen"]))]
 pub(crate) struct AgentArgs {
     /// Address of the coordinator, as its --agents-listen prints it
     #[arg(long, value_name = "HOST:PORT")]

@@ -1,30 +1,35 @@
 //! The flags of `plimsoll history`.
 
+use super::examples::Examples;
 use clap::Args;
 use std::path::PathBuf;
 
-const EXAMPLES: &str = "\
-Examples:
-  plimsoll history plimsoll-runs                       all results in it
-  plimsoll history plimsoll-runs -o history.html       the same as a page with charts
-  plimsoll history nightly-* --fail-if-worse --margin 3%
-  plimsoll history plimsoll-runs --json | jq '.series[0].figures[].changes'
+const EXAMPLES: Examples = Examples(&[
+    ("all results in a directory", "plimsoll history plimsoll-runs"),
+    ("the same as a page with charts", "plimsoll history plimsoll-runs -o history.html"),
+    ("exit code 1 after a change to the worse", "plimsoll history nightly-* --fail-if-worse --margin 3%"),
+    ("changes as JSON", "plimsoll history plimsoll-runs --json | jq '.series[0].figures[].changes'"),
+]);
 
-Exit codes: 0 also with changes; 1 with --fail-if-worse if the last change of any figure made it worse; others as in
+const EXITS: &str = "
+Exit codes: 0 also with changes; 1 with --fail-if-worse if the last change of any figure made it worse; others as in \
 plimsoll --help.";
 
-/// Change points over many stored results: when goodput, p99, server CPU per request, capacity, the effect of a variant or the
-/// largest contentful paint of a page moved, and by how much.
+/// Find changes over many stored results
+///
+/// It says when goodput, p99, server CPU per request, capacity, the effect of a variant or the largest contentful paint
+/// of a
+/// page moved, and by how much.
 ///
 /// Server CPU per request of comparisons is normalised by their canary trials: a machine that became slower is no change.
 /// Results that were measured alike (target, load, client, machine) form a series; each figure of a series is searched by
-/// E-divisive with a permutation test, which keeps its rate of false alarms for any noise. Invalid and interrupted results
-/// and numbers that are only bounds are left out, and said to be.
+/// E-divisive with a permutation test, which keeps its rate of false alarms for any noise. Invalid results,
+/// interrupted results and bounds are skipped and listed.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES.short("history"), after_long_help = EXAMPLES.with(&[EXITS]))]
 pub(crate) struct HistoryArgs {
     /// Result directories of run, sweep, capacity, compare or render, or directories that hold them
-    #[arg(value_name = "DIR", required = true)]
+    #[arg(value_name = "DIR", value_hint = clap::ValueHint::DirPath, required = true)]
     pub(crate) directories: Vec<PathBuf>,
     /// Smallest change that is reported
     #[arg(long, value_name = "PERCENT", default_value = "1%", allow_hyphen_values = true)]

@@ -3,7 +3,7 @@
 use clap::Args;
 use std::path::PathBuf;
 
-/// Manual pages in roff, on stdout or as files.
+/// Print or write the manual pages
 ///
 /// To read one: plimsoll man /tmp/man && man /tmp/man/plimsoll-run.1
 #[derive(Debug, Args)]

@@ -1,38 +1,46 @@
 //! The flags of `plimsoll observe`, and of what `run` and `sweep` look at beside the load.
 
+use super::examples::Examples;
 use clap::Args;
 use model::Duration;
 use std::net::SocketAddr;
 
-const OBSERVE_EXAMPLES: &str = "\
-Examples:
-  plimsoll observe                                    this machine, until ^C
-  plimsoll observe :8080                              listener on this port, on any address
-  plimsoll observe nginx 'php-fpm under supervisord' mariadbd
-  plimsoll observe http://127.0.0.1:8080/ unix:/run/php/php-fpm.sock
-  plimsoll observe cgroup:/system.slice/app.service 4711
-  plimsoll observe :8080 --json -d 10s | jq .groups[0].cpu_cores
-  plimsoll observe :8080 -q --prometheus 127.0.0.1:9101";
+const OBSERVE_EXAMPLES: Examples = Examples(&[
+    ("this machine, until ^C", "plimsoll observe"),
+    ("whoever listens on this port, on any address", "plimsoll observe :8080"),
+    ("several by name", "plimsoll observe nginx 'php-fpm under supervisord' mariadbd"),
+    ("by URL and by Unix socket", "plimsoll observe http://127.0.0.1:8080/ unix:/run/php/php-fpm.sock"),
+    ("by control group and by process ID", "plimsoll observe cgroup:/system.slice/app.service 4711"),
+    ("CPUs in use, as JSON", "plimsoll observe :8080 --json -d 10s | jq .groups[0].cpu_cores"),
+    ("for Prometheus", "plimsoll observe :8080 -q --prometheus 127.0.0.1:9101"),
+]);
 
-const TARGETS: &str = "\
-Process selectors (TARGET), always with descendants:
-  4711, pid:4711         process ID
-  nginx, name:nginx      process name, with or without a version suffix (php-fpm: also php-fpm8.2)
-  'NAME under PARENT'    all processes of this name below a process, given by name or ID
-  :8080                  listener on this TCP port
-  127.0.0.1:8080, URL    listener that gets connections to this address of this machine
-  unix:/run/app.sock     listener on this Unix socket
-  cgroup:/a/b            control group and those below it, as in /proc/PID/cgroup";
+const SELECTORS: &str = "
+Process selectors (PROCESSES), always with descendants:
+  4711, pid:4711       process ID
+  nginx, name:nginx    process name, with or without a version suffix
+                       (php-fpm: also php-fpm8.2)
+  'NAME under PARENT'  all processes of this name below a process, given
+                       by name or ID
+  :8080                listener on this TCP port
+  127.0.0.1:8080, URL  listener that gets connections to this address of
+                       this machine
+  unix:/run/app.sock   listener on this Unix socket
+  cgroup:/a/b          control group and those below it, as in
+                       /proc/PID/cgroup";
 
-/// Monitoring of processes and the machine, once a second, without load.
+/// Monitor processes and the machine, without load
 ///
 /// Prints a table on a terminal, otherwise one line per sample and target. ^C ends it with a summary and exit code 0;
 /// so does the end of all processes given by ID.
 #[derive(Debug, Args)]
-#[command(after_help = format!("{TARGETS}\n\n{OBSERVE_EXAMPLES}"))]
+#[command(
+    after_help = format!("{}\n{SELECTORS}", OBSERVE_EXAMPLES.first()),
+    after_long_help = OBSERVE_EXAMPLES.with(&[SELECTORS])
+)]
 pub(crate) struct ObserveArgs {
     /// Processes to monitor, see below; without any only the machine
-    #[arg(value_name = "TARGET", allow_negative_numbers = true)]
+    #[arg(value_name = "PROCESSES", allow_negative_numbers = true)]
     pub(crate) targets: Vec<String>,
     /// Sampling interval, 100ms to 1h
     #[arg(short, long, value_name = "TIME", default_value = "1s")]
@@ -59,13 +67,19 @@ pub(crate) struct ObserverArgs {
     ///
     /// For containers, port forwarders and proxies: pid:4711, name:gunicorn, 'php under 4711', :8080, unix:PATH or
     /// cgroup:PATH, as in plimsoll observe --help; always with descendants.
-    #[arg(long, value_name = "TARGET", conflicts_with = "serve", allow_negative_numbers = true)]
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "PROCESSES",
+        conflicts_with = "serve",
+        allow_negative_numbers = true
+    )]
     pub(crate) server: Option<String>,
     /// Companion processes to monitor, such as php-fpm or mariadbd; repeatable
     ///
-    /// A process name (with or without its version suffix), a process ID, or any TARGET of plimsoll observe, with
+    /// A process name (with or without its version suffix), a process ID, or any selector of plimsoll observe, with
     /// descendants. Processes of a server started with --serve are monitored anyway.
-    #[arg(long, value_name = "TARGET", allow_negative_numbers = true)]
+    #[arg(hide_short_help = true, long, value_name = "PROCESSES", allow_negative_numbers = true)]
     pub(crate) observe: Vec<String>,
     /// Status page of a server to sample once a second; repeatable
     ///
@@ -73,6 +87,6 @@ pub(crate) struct ObserverArgs {
     /// mysql+unix://USER@/PATH.sock, redis://HOST:PORT or redis+unix:///PATH.sock. Passwords come from
     /// PLIMSOLL_MYSQL_PASSWORD, PLIMSOLL_REDIS_PASSWORD, or a file (append ?password-file=PATH). Those of a server
     /// started with --serve are sampled anyway. plimsoll check asks those named here, once.
-    #[arg(long, value_name = "URL")]
+    #[arg(hide_short_help = true, long, value_name = "URL")]
     pub(crate) status: Vec<String>,
 }

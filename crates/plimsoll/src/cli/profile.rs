@@ -1,24 +1,30 @@
 //! The flags of `plimsoll profile`.
 
+use super::examples::Examples;
 use clap::{ArgGroup, Args, Subcommand};
 use model::Duration;
 use std::path::PathBuf;
 
-const PROFILE_EXAMPLES: &str = "\
-Examples:
-  plimsoll profile --port 8080 -d 10s                 listener on this port, with descendants
-  plimsoll profile --pid 4711 -d 30s -o profile-before
-  plimsoll profile --all -d 5s --json | jq .profile.processes
-  plimsoll run http://127.0.0.1:8080/ --profile -o a  under load, measurement window only
-  plimsoll profile diff a b -o a-to-b                 change per good response";
+const EXAMPLES: Examples = Examples(&[
+    ("whoever listens on this port, with descendants", "plimsoll profile --port 8080 -d 10s"),
+    ("a process", "plimsoll profile --pid 4711 -d 30s -o profile-before"),
+    ("the whole machine, as JSON", "plimsoll profile --all -d 5s --json | jq .profile.processes"),
+    ("under load, measurement window only", "plimsoll run http://127.0.0.1:8080/ --profile -o a"),
+    ("change per good response", "plimsoll profile diff a b -o a-to-b"),
+]);
 
-/// CPU profile of a process, a port's server or the whole machine, as a flame graph.
+/// Sample where CPU time goes, and draw flame graphs
 ///
 /// 99 samples per second on each CPU, with call chains; symbols are resolved afterwards. Writes profile.folded,
 /// profile.svg and profile.json, and with --pid or --port off-cpu-stacks.folded and off-cpu-stacks.svg (where threads
 /// waited). Needs root, CAP_PERFMON or kernel.perf_event_paranoid=0.
 #[derive(Debug, Args)]
-#[command(after_help = PROFILE_EXAMPLES, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+#[command(
+    after_help = EXAMPLES.short("profile"),
+    after_long_help = EXAMPLES.full(),
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true
+)]
 #[command(group = ArgGroup::new("who").required(true).args(["pid", "port", "all"]))]
 pub(crate) struct ProfileArgs {
     #[command(subcommand)]
@@ -51,7 +57,7 @@ pub(crate) enum ProfileVerb {
     Diff(DiffArgs),
 }
 
-/// Differential flame graph of two profiled runs, per good response.
+/// Draw the differential flame graph of two profiled runs, per good response
 ///
 /// Both must have been measured with --profile. Writes diff.svg (widths of the second run), diff-reverse.svg (widths of
 /// the first, including code that is gone) and diff.folded. Red grew from the first to the second, blue shrank. One

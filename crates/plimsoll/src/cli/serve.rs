@@ -1,33 +1,40 @@
 //! The flags of `plimsoll serve`.
 
+use super::examples::Examples;
 use clap::Args;
 use model::Duration;
 use std::path::PathBuf;
 
-const SERVE_EXAMPLES: &str = "\
-Examples:
-  plimsoll serve nginx                                1 worker, a file of 1 KiB, any free port
-  plimsoll serve 'nginx workers=2'                    the same text as --serve of run, sweep and others takes
-  plimsoll serve nginx --workers 2 --file-size 64KiB --set open_file_cache=on
-  plimsoll serve apache --set mpm=prefork --root /srv/www --port 8080
-  plimsoll serve php-fpm --set children=5 --set sleep=20ms
-  plimsoll serve haproxy --tls on --set backend=apache
-  plimsoll serve -- ./my-server --port {port}         any command as the server
-  plimsoll serve nginx --print-config                 generated configuration
-  plimsoll serve --list                               all servers and their settings
-  plimsoll serve --clean                              removes what a crash left behind";
+const EXAMPLES: Examples = Examples(&[
+    ("1 worker, a file of 1 KiB, any free port", "plimsoll serve nginx"),
+    ("all servers and their settings", "plimsoll serve --list"),
+    ("the same text as --serve of run, sweep and others takes", "plimsoll serve 'nginx workers=2'"),
+    (
+        "settings as flags, and one of nginx alone",
+        "plimsoll serve nginx --workers 2 --file-size 64KiB \\\n--set open_file_cache=on",
+    ),
+    ("a directory of yours on port 8080", "plimsoll serve apache --set mpm=prefork --root /srv/www --port 8080"),
+    ("PHP with five processes", "plimsoll serve php-fpm --set children=5 --set sleep=20ms"),
+    ("a proxy with TLS", "plimsoll serve haproxy --tls on --set backend=apache"),
+    ("any command as the server", "plimsoll serve -- ./my-server --port {port}"),
+    ("generated configuration", "plimsoll serve nginx --print-config"),
+    ("remove what a crash left behind", "plimsoll serve --clean"),
+]);
 
-/// Private server under test in the foreground, until ^C.
+/// Start a private server under test in the foreground
 ///
-/// It runs in a directory of its own with a generated configuration on free loopback ports, as an unprivileged user
+/// It runs until ^C, in a directory of its own with a generated configuration on free loopback ports, as an
+/// unprivileged user
 /// when root starts it. When it is ready, one line of JSON says where it answers. When plimsoll ends, even if killed,
 /// all processes of the server are stopped and the directory is removed.
 #[derive(Debug, Args)]
-#[command(after_help = SERVE_EXAMPLES)]
+#[command(after_help = EXAMPLES.short("serve"), after_long_help = EXAMPLES.full())]
 pub(crate) struct ServeArgs {
-    /// Server name, see --list; with its settings as --serve takes them ('nginx workers=2'), or @FILE with them (TOML)
+    /// Server name, see --list; or 'nginx workers=2', or @FILE (TOML)
     pub(crate) name: Option<String>,
-    /// Command to run as the server; {address}, {port}, {state} and {root} are filled in
+    /// Command to run as the server
+    ///
+    /// {address}, {port}, {state} and {root} are filled in.
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
     #[command(flatten)]
@@ -39,7 +46,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "TIME", default_value = "30s")]
     pub(crate) timeout: Duration,
     /// Keep the state directory, with configuration and logs, after the end; it is yours to remove
-    #[arg(long)]
+    #[arg(hide_short_help = true, long)]
     pub(crate) keep_state: bool,
     /// Print configuration and command lines without starting anything
     #[arg(long)]
@@ -68,28 +75,28 @@ pub(crate) struct ServerArgs {
     #[arg(long, value_name = "N")]
     workers: Option<String>,
     /// Connections per worker, limited by ulimit -Hn [default: 4096]
-    #[arg(long, value_name = "N")]
+    #[arg(hide_short_help = true, long, value_name = "N")]
     worker_connections: Option<String>,
     /// Persistent connections [default: on]
-    #[arg(long, value_name = "on|off")]
+    #[arg(hide_short_help = true, long, value_name = "on|off")]
     keepalive: Option<String>,
     /// Responses per connection before it is closed [default: unlimited]
-    #[arg(long, value_name = "N")]
+    #[arg(hide_short_help = true, long, value_name = "N")]
     keepalive_requests: Option<String>,
     /// Access log in a file [default: off]
-    #[arg(long, value_name = "on|off")]
+    #[arg(hide_short_help = true, long, value_name = "on|off")]
     access_log: Option<String>,
     /// TLS with a generated certificate [default: off]
     #[arg(long, value_name = "on|off")]
     tls: Option<String>,
     /// gzip compression of text, for clients that accept it [default: off]
-    #[arg(long, value_name = "on|off")]
+    #[arg(hide_short_help = true, long, value_name = "on|off")]
     gzip: Option<String>,
     /// sendfile(2) for static files [default: on]
-    #[arg(long, value_name = "on|off")]
+    #[arg(hide_short_help = true, long, value_name = "on|off")]
     sendfile: Option<String>,
     /// Accept queue length, capped by net.core.somaxconn [default: 4096]
-    #[arg(long, value_name = "N")]
+    #[arg(hide_short_help = true, long, value_name = "N")]
     backlog: Option<String>,
     /// Size of the file served, at most 1GiB [default: 1KiB]
     #[arg(long, value_name = "SIZE", conflicts_with = "root")]
@@ -98,26 +105,26 @@ pub(crate) struct ServerArgs {
     #[arg(long, value_name = "DIR")]
     root: Option<String>,
     /// Path of the readiness check and of the URL to measure [default: /]
-    #[arg(long, value_name = "PATH")]
+    #[arg(hide_short_help = true, long, value_name = "PATH")]
     path: Option<String>,
     /// Server configuration; {address}, {port}, {state} and {root} are filled in [default: generated]
-    #[arg(long, value_name = "FILE")]
+    #[arg(hide_short_help = true, long, value_name = "FILE")]
     config: Option<String>,
     /// Server program [default: the installed one]
-    #[arg(long, value_name = "PATH")]
+    #[arg(hide_short_help = true, long, value_name = "PATH")]
     binary: Option<String>,
     /// Shell command that builds the program first, within an hour
-    #[arg(long, value_name = "COMMAND")]
+    #[arg(hide_short_help = true, long, value_name = "COMMAND")]
     build: Option<String>,
     /// Environment variable; repeatable
     ///
     /// Servers get no other variables of the caller than PATH. Commands get PATH, LANG, LANGUAGE, LC_ALL, LC_CTYPE, TZ,
     /// LD_LIBRARY_PATH, PYTHONPATH, VIRTUAL_ENV, NODE_PATH and JAVA_HOME; HOME and TMPDIR (folders of their own), PORT and
     /// PLIMSOLL (this program) are set.
-    #[arg(long, value_name = "NAME=VALUE")]
+    #[arg(hide_short_help = true, long, value_name = "NAME=VALUE")]
     env: Vec<String>,
     /// Prefix of the server's command line, such as 'numactl --membind=0'
-    #[arg(long, value_name = "COMMAND")]
+    #[arg(hide_short_help = true, long, value_name = "COMMAND")]
     wrapper: Option<String>,
     /// CPUs for the server: all, or a list such as 0 or 0,2-3 [default: all; with --serve half of the physical cores]
     #[arg(long, value_name = "LIST")]
@@ -126,7 +133,7 @@ pub(crate) struct ServerArgs {
     ///
     /// Commands too run as nobody, who must be able to reach the program and the current directory. A build runs as the
     /// caller unless a user is named.
-    #[arg(long, value_name = "NAME")]
+    #[arg(hide_short_help = true, long, value_name = "NAME")]
     user: Option<String>,
 }
 

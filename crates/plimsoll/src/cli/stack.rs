@@ -1,26 +1,31 @@
 //! The flags of `plimsoll stack`.
 
+use super::examples::Examples;
 use clap::{Args, Subcommand};
 use model::Duration;
 use std::path::PathBuf;
 
-const STACK_EXAMPLES: &str = "\
-Examples:
-  plimsoll stack up wordpress                          50 posts, 5 PHP processes, nginx
-  plimsoll stack up wordpress front=apache children=3 posts=200 port=8080
-  url=$(plimsoll stack up wordpress page_cache=nginx --json | jq -r .url)
-  plimsoll run \"$url\" && plimsoll stack down wordpress
-  plimsoll stack up wordpress --import export.xml      content of a site of yours
-  plimsoll stack logs wordpress -n 20
-  plimsoll stack up wordpress php_profile=cpu          PHP functions are sampled ...
-  plimsoll stack php-profile wordpress -o php          ... and shown, with a flame graph";
+const EXAMPLES: Examples = Examples(&[
+    ("50 posts, 5 PHP processes, nginx", "plimsoll stack up wordpress"),
+    ("end it", "plimsoll stack down wordpress"),
+    ("with settings", "plimsoll stack up wordpress front=apache children=3 posts=200 port=8080"),
+    (
+        "measure it",
+        "url=$(plimsoll stack up wordpress page_cache=nginx --json | jq -r .url)\n\
+         plimsoll run \"$url\" && plimsoll stack down wordpress",
+    ),
+    ("content of a site of yours", "plimsoll stack up wordpress --import export.xml"),
+    ("what the servers write", "plimsoll stack logs wordpress -n 20"),
+    ("PHP functions are sampled ...", "plimsoll stack up wordpress php_profile=cpu"),
+    ("... and shown, with a flame graph", "plimsoll stack php-profile wordpress -o php"),
+]);
 
-/// Private servers under test in the background: up, status, logs, down; and as a Compose file.
+/// Start, list and stop private servers in the background
 ///
 /// The same servers as of plimsoll serve and --serve, with the same settings (plimsoll serve --list), left to their
 /// supervisor once they answer as they should. They run until plimsoll stack down, whatever becomes of the terminal.
 #[derive(Debug, Args)]
-#[command(after_help = STACK_EXAMPLES)]
+#[command(after_help = EXAMPLES.short("stack"), after_long_help = EXAMPLES.full())]
 pub(crate) struct StackArgs {
     #[command(subcommand)]
     pub(crate) verb: StackVerb,
@@ -36,7 +41,7 @@ pub(crate) enum StackVerb {
     Compose(ComposeArgs),
 }
 
-/// WordPress for containers: a Compose file, and what has to lie beside it.
+/// Write WordPress as a Compose file, and what has to lie beside it
 ///
 /// The same files and processes as of stack up, from the same settings; the image is built with Debian's packages. The
 /// port is published on loopback only.
@@ -53,7 +58,7 @@ pub(crate) struct ComposeArgs {
     pub(crate) output: PathBuf,
 }
 
-/// Start of a server; returns once its page is verified.
+/// Start a server, and return once its page is verified
 ///
 /// If it fails, or is interrupted or killed, nothing of it is left running. What an earlier start that was killed with its
 /// supervisor has left is removed first.
@@ -82,7 +87,7 @@ pub(crate) struct UpArgs {
     pub(crate) json: bool,
 }
 
-/// Stacks that are up, and whether all of each runs and answers; exit code 3 if not.
+/// List stacks that are up; exit code 3 if one does not run or answer
 #[derive(Debug, Args)]
 pub(crate) struct StatusArgs {
     /// Name of a stack [default: all]
@@ -92,7 +97,7 @@ pub(crate) struct StatusArgs {
     pub(crate) json: bool,
 }
 
-/// Last lines of the logs of a stack.
+/// Print the last lines of the logs of a stack
 #[derive(Debug, Args)]
 pub(crate) struct LogsArgs {
     /// Name of a stack [default: the only one]
@@ -102,8 +107,9 @@ pub(crate) struct LogsArgs {
     pub(crate) lines: usize,
 }
 
-/// PHP functions of a stack that was started with php_profile=cpu or php_profile=real, and their flame graph.
+/// Show where PHP functions of a stack spend their time
 ///
+/// The stack was started with php_profile=cpu or php_profile=real.
 /// Each request is sampled every 10 ms by the PHP extension excimer (Debian package php-excimer), from the start of the
 /// stack or from --clear on; a request counts when it has ended. PHP's own functions count for the function that calls
 /// them, and so does a database that is waited for (php_profile=real). run, sweep and compare with --profile clear the
@@ -123,7 +129,7 @@ pub(crate) struct PhpProfileArgs {
     pub(crate) json: bool,
 }
 
-/// End of a stack; its processes are stopped and its directory is removed.
+/// Stop a stack, and remove its directory
 ///
 /// What earlier starts that were killed with their supervisors have left is removed too.
 #[derive(Debug, Args)]

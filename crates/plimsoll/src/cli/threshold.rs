@@ -3,25 +3,47 @@
 use clap::Args;
 use std::path::PathBuf;
 
+/// Conditions of a run, a sweep and a capacity.
+pub(crate) const CONDITIONS: &str = "\
+Conditions of --fail-if:
+  goodput<1000, throughput<1000  responses per second (of a sweep the peak)
+  capacity<1000                  of a capacity, which has no other figure
+  p99>100ms                      p50, p90, p95, p99, p99.9, mean or max
+  errors>1%, send-rate<99%       failed share; sent share of what was due
+  cpu>80%, cpu>1.5               CPU use of the server: share, or CPUs
+  cpu-per-request>50us           CPU time of the server per request
+  rss>512MiB                     resident memory of the server
+  goodput<-3%, p99>+10%          change against --baseline, with its sign
+
+The exit code is 5 if an interval or a bound leaves it open whether a condition holds.";
+
+/// Conditions of a comparison.
+pub(crate) const CONDITIONS_OF_COMPARISON: &str = "\
+Conditions of --fail-if:
+  cpu>2%                    server CPU per request
+  p50>5%, p90>5%, p99>10%   response time
+  goodput<-3%, rss>10%      at saturation
+  capacity<-5%              with --capacity
+
+Each is a change of the variant against the baseline. CPU time and response times are those at the fixed load, unless \
+--only saturated is given. The exit code is 5 if an interval leaves it open whether a condition holds.";
+
 /// Thresholds and the files that CI reads.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "CI")]
 pub(crate) struct ThresholdArgs {
-    /// Exit code 1 if this holds, such as 'goodput<1000' or 'p99>100ms'; comma-separated, repeatable
+    /// Exit code 1 if this holds, such as 'goodput<1000,p99>100ms'
     ///
-    /// goodput, throughput and capacity per second, any quantile of the response time such as p95 or p99.9, mean and max
-    /// (time), errors and send-rate (percent), cpu (percent or CPUs), cpu-per-request (time), rss (size). With --baseline a change with its sign:
-    /// 'goodput<-3%', 'p99>+10%'. Exit code 5 if an interval or a bound leaves it open. Of a sweep the peak counts; a
-    /// capacity has the figure capacity only.
-    #[arg(long, value_name = "CONDITION", allow_hyphen_values = true)]
+    /// Comma-separated and repeatable; the conditions are listed below the examples.
+    #[arg(long, help_heading = "Common", value_name = "CONDITIONS", allow_hyphen_values = true)]
     pub(crate) fail_if: Vec<String>,
     /// Stored result that changes in --fail-if are relative to; it must have been measured alike
-    #[arg(long, value_name = "DIR", requires = "fail_if")]
+    #[arg(hide_short_help = true, long, value_name = "DIR", requires = "fail_if")]
     pub(crate) baseline: Option<PathBuf>,
     /// JUnit XML: a file to write, with a test case for the verdict and each condition
-    #[arg(long, value_name = "FILE")]
+    #[arg(hide_short_help = true, long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
     /// Short Markdown: a file to append to, such as "$GITHUB_STEP_SUMMARY"
-    #[arg(long, value_name = "FILE")]
+    #[arg(hide_short_help = true, long, value_name = "FILE")]
     pub(crate) summary: Option<PathBuf>,
 }

@@ -1,15 +1,22 @@
 //! Live progress on stderr: what is going on, how far it is, how long it still takes.
 
 use crate::outlet::Sink;
+use crate::output::printer;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use model::{Event, Load, NS_PER_S, Phase, Plan, Redacted, StatusLook, Stop, Tick, Warmup, human};
 use report::visible;
 use std::collections::BTreeSet;
+use std::io::IsTerminal;
 
-/// One line that is rewritten; silent when stderr is not a terminal or the user wants quiet.
+/// Time of load between two lines where stderr is no terminal: as often as a reader of a log wants to see that it goes on.
+const LINE_EVERY_NS: u64 = 10 * NS_PER_S;
+
+/// One line that is rewritten on a terminal, elsewhere a line every ten seconds; silent when the user wants quiet.
 pub(crate) struct Progress {
     bar: ProgressBar,
     quiet: bool,
+    /// Time of load since the last line, where stderr is no terminal; ns.
+    since_line_ns: Option<u64>,
     label: String,
     window_ns: Option<u64>,
     /// None of one that ends when it has settled.
@@ -32,10 +39,12 @@ impl Progress {
         let bar = ProgressBar::with_draw_target(None, target);
         let style =
             ProgressStyle::with_template("{spinner} {wide_msg}").unwrap_or_else(|_| ProgressStyle::default_spinner());
-        bar.set_style(style);
+        // The default is made of braille.
+        bar.set_style(if printer::has_ascii_only() { style.tick_chars("|/-\\ ") } else { style });
         Self {
             bar,
             quiet,
+            since_line_ns: (!quiet && !std::io::stderr().is_terminal()).then_some(0),
             label: String::new(),
             window_ns: None,
             warmup_ns: None,
@@ -82,6 +91,9 @@ impl Progress {
                     self.sent += tick.flow.sent;
                     self.failed += tick.flow.failed;
                 }
+                if let Some(line) = self.due_line(tick) {
+                    self.line(&line);
+                }
                 self.say(&self.tick_text(tick));
             }
             Event::Opening { requested, established, .. } => {
@@ -97,7 +109,7 @@ impl Progress {
             Event::Status { looks, .. } => looks.iter().for_each(|look| self.tell_unread(look)),
             Event::Prolonged { by_ns, .. } => {
                 self.window_ns = self.window_ns.map(|window_ns| window_ns + by_ns);
-                self.say("measuring for longer: other programs or the hypervisor took too much CPU time from client or server");
+                self.say("extending the measurement: other programs or the hypervisor took too much CPU time");
             }
             Event::AgentLost { name, why, .. } => self.line(&format!("agent {name} is lost: {why}")),
             Event::Probed(_)
@@ -111,6 +123,17 @@ impl Progress {
         }
     }
 
+    /// The line for a log, if one is due.
+    fn due_line(&mut self, tick: &Tick) -> Option<String> {
+        let since_ns = self.since_line_ns.as_mut()?;
+        *since_ns += tick.to_ns.saturating_sub(tick.from_ns);
+        if *since_ns < LINE_EVERY_NS {
+            return None;
+        }
+        *since_ns -= LINE_EVERY_NS;
+        Some(format!("{}{}", self.label, self.tick_text(tick)))
+    }
+
     /// Says once that a status page cannot be read, and why: no progress, so that it is said to the quiet too.
     fn tell_unread(&mut self, look: &StatusLook) {
         if let Some(why) = look.reason.as_ref().filter(|_| self.unread.insert(look.url.clone())) {
@@ -120,7 +143,8 @@ impl Progress {
 
     /// Shows a line of its own kind.
     pub(crate) fn say(&self, text: &str) {
-        self.bar.set_message(visible::line(&format!("{}{text}", self.label)).into_owned());
+        let text = format!("{}{text}", self.label);
+        self.bar.set_message(printer::in_locale(&visible::line(&text)).into_owned());
         self.bar.tick();
     }
 
@@ -129,12 +153,12 @@ impl Progress {
         if self.quiet || text.is_empty() {
             return;
         }
-        self.bar.suspend(|| crate::output::printer::note(text));
+        self.bar.suspend(|| printer::note(text));
     }
 
     /// Prints lines that stay and that are no progress, so that they are said to the quiet too.
     pub(crate) fn needed(&self, text: &str) {
-        self.bar.suspend(|| crate::output::printer::note(text));
+        self.bar.suspend(|| printer::note(text));
     }
 
     /// Takes the line away.
@@ -148,7 +172,7 @@ impl Progress {
         let phase = match tick.phase {
             Phase::Warmup => "warming up",
             Phase::Measure => "measuring",
-            Phase::Drain => "waiting for outstanding responses",
+            Phase::Drain => "waiting for answers",
         };
         let left = match (tick.phase, self.window_ns, self.warmup_ns) {
             (Phase::Warmup, Some(window), Some(warmup)) => time_left(warmup + window, tick.to_ns),
@@ -221,6 +245,24 @@ fn time_left(end_ns: u64, now_ns: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A log in CI had nothing for 30 s.
+    #[test]
+    fn without_a_terminal_a_line_comes_after_each_ten_seconds_of_load() {
+        let mut progress = Progress::new(true);
+        progress.since_line_ns = Some(0);
+        (progress.label, progress.window_ns) = ("load 2 of at most 8: ".into(), Some(40 * NS_PER_S));
+        let tick = |second: u64| {
+            let mut tick = Tick::empty(Phase::Measure, second * NS_PER_S, (second + 1) * NS_PER_S);
+            tick.flow.good = 1_000;
+            tick
+        };
+        let lines: Vec<String> = (0..35).filter_map(|second| progress.due_line(&tick(second))).collect();
+        assert_eq!(lines.len(), 3);
+        assert_eq!(lines[0], "load 2 of at most 8: measuring: 1,000/s good, 30 s left");
+        progress.since_line_ns = None;
+        assert_eq!((0..35).find_map(|second| progress.due_line(&tick(second))), None, "on a terminal");
+    }
 
     /// "3590 s left" had to be divided by the reader.
     #[test]

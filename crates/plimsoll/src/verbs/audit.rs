@@ -42,19 +42,17 @@ fn deliver(audited: &[Audited], text: Option<&Text>, args: &AuditArgs) -> Result
     let style = printer::style();
     if let ([only], None, [_]) = (audited, text, args.files.as_slice()) {
         let record = &only.record;
-        printer::result(&if args.json {
-            report::json::audit(record)
-        } else {
-            report::terminal::audit(record, &style)
-        })?;
+        match args.json {
+            true => printer::data(&report::json::audit(record))?,
+            false => printer::result(&report::terminal::audit(record, &style))?,
+        }
         return Ok(record.verdict.state);
     }
     let record = compare(audited, text);
-    printer::result(&if args.json {
-        report::json::audits(&record)
-    } else {
-        report::terminal::audits(&record, &style)
-    })?;
+    match args.json {
+        true => printer::data(&report::json::audits(&record))?,
+        false => printer::result(&report::terminal::audits(&record, &style))?,
+    }
     let verdicts = record.audits.iter().map(|one| &one.verdict).chain(&record.comparison).chain(&record.text);
     Ok(verdicts.map(|verdict| verdict.state).max().unwrap_or(VerdictState::Valid))
 }

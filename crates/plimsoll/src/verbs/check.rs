@@ -54,10 +54,10 @@ pub(crate) fn check(args: &CheckArgs) -> Result<Exit, CommandError> {
     sort(&mut rows);
     let state = worst(&rows);
     let record = CheckRecord { format: FORMAT_CHECK.into(), state, rows, target, environment, started };
-    printer::result(&match args.json {
-        true => report::json::check(&record),
-        false => report::terminal::check(&record, &printer::style()),
-    })?;
+    match args.json {
+        true => printer::data(&report::json::check(&record))?,
+        false => printer::result(&report::terminal::check(&record, &printer::style()))?,
+    }
     Ok(if record.state == CheckState::Invalid { Exit::Invalid } else { Exit::Fine })
 }
 

@@ -28,7 +28,7 @@ pub(crate) fn deliver(
     let json = report::json::record(record);
     let stored = keep(directory, record, &json);
     if output.json {
-        return if output.is_step { Ok(()) } else { printer::result(&json) };
+        return if output.is_step { Ok(()) } else { printer::data(&json) };
     }
     let name = directory.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let named = Named { name: &name, record };

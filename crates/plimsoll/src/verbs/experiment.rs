@@ -1,7 +1,7 @@
 //! `plimsoll experiment`: a declared plan of runs, sweeps and capacities, measured step by step.
 
 mod plan;
-mod step;
+pub(super) mod step;
 
 use crate::cli::experiment::ExperimentArgs;
 use crate::environment;
@@ -35,10 +35,10 @@ const MILDEST_FIRST: [Exit; 7] =
     [Exit::Fine, Exit::Inconclusive, Exit::Failed, Exit::Invalid, Exit::Usage, Exit::Target, Exit::Interrupted];
 
 pub(crate) fn experiment(args: &ExperimentArgs) -> Result<Exit, CommandError> {
-    let Some(file) = &args.file else { return printer::result(EXAMPLE).map(|()| Exit::Fine) };
+    let Some(file) = &args.file else { return printer::data(EXAMPLE).map(|()| Exit::Fine) };
     let text = text(file)?;
     if args.print {
-        return printer::result(&text).map(|()| Exit::Fine);
+        return printer::data(&text).map(|()| Exit::Fine);
     }
     let planned = Planned::read(&file_name(file), &text)?;
     planned.left_out.iter().for_each(|why| printer::note(why));
@@ -88,7 +88,8 @@ fn dry_run(args: &ExperimentArgs, planned: &Planned) -> Result<Exit, CommandErro
             &report::terminal::Style { verbose: args.output.verbose, ..printer::style() },
         ),
     };
-    printer::result(&text).map(|()| Exit::Fine)
+    let print = if args.output.json { printer::data } else { printer::result };
+    print(&text).map(|()| Exit::Fine)
 }
 
 /// Why no more steps were made.

@@ -57,7 +57,8 @@ pub(crate) fn run(args: &HistoryArgs) -> Result<Exit, CommandError> {
     if let Some(path) = page.filter(|_| !args.json) {
         text.push_str(&format!("\npage: {}\n", path.display()));
     }
-    printer::result(&text)?;
+    let print = if args.json { printer::data } else { printer::result };
+    print(&text)?;
     Ok(if args.fail_if_worse && record.is_worse { Exit::Failed } else { Exit::Fine })
 }
 

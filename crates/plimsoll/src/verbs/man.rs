@@ -4,14 +4,14 @@ use crate::cli::Cli;
 use crate::cli::man::ManArgs;
 use crate::exit::{CommandError, Exit};
 use crate::output::printer;
-use clap::{Command, CommandFactory};
+use clap::Command;
 use clap_mangen::Man;
 
 /// Prints all pages one after the other, or writes one file each.
 pub(crate) fn man(args: &ManArgs) -> Result<Exit, CommandError> {
     let pages = pages();
     let Some(directory) = &args.directory else {
-        printer::result(&pages.into_iter().map(|page| page.text).collect::<String>())?;
+        printer::data(&pages.into_iter().map(|page| page.text).collect::<String>())?;
         return Ok(Exit::Fine);
     };
     let wrong =
@@ -31,7 +31,7 @@ struct Page {
 
 /// A page for the program, one for each verb, and one for each verb of a verb.
 fn pages() -> Vec<Page> {
-    let mut program = Cli::command().disable_help_subcommand(true);
+    let mut program = Cli::definition().disable_help_subcommand(true);
     program.build();
     let verbs = program.get_subcommands().filter(|verb| !verb.is_hide_set()).cloned().collect::<Vec<_>>();
     let with_own = |verb: Command| {
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn every_verb_and_every_flag_has_its_place() {
-        let mut program = Cli::command().disable_help_subcommand(true);
+        let mut program = Cli::definition().disable_help_subcommand(true);
         program.build();
         let pages = pages();
         let text = |file: &str| {

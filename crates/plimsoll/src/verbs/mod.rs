@@ -11,6 +11,7 @@ mod confirm;
 mod deliver;
 mod exit_code;
 pub(crate) mod experiment;
+pub(crate) mod flag_file;
 pub(crate) mod history;
 pub(crate) mod man;
 mod measured;

@@ -54,8 +54,9 @@ pub(crate) fn profile(args: &ProfileArgs) -> Result<Exit, CommandError> {
         begun.scope.push_str(", which has ended meanwhile");
     }
     let record = stored(&directory, profile, begun, rest != Rest::Whole)?;
+    let print = if args.json { printer::data } else { printer::result };
     remove_samples(&directory);
-    printer::result(&shown(&directory, &record, args.json))?;
+    print(&shown(&directory, &record, args.json))?;
     Ok(if rest == Rest::Stopped { Exit::Interrupted } else { Exit::Fine })
 }
 

@@ -49,9 +49,15 @@ pub(crate) fn report(args: &ReportArgs) -> Result<Exit, CommandError> {
     };
     match &args.output {
         Some(path) => write(path, &text)?,
-        None => printer::result(&text)?,
+        None if is_for_people(args) => printer::result(&text)?,
+        None => printer::data(&text)?,
     }
     Ok(Exit::Fine)
+}
+
+/// True if what is printed is text, and no data.
+fn is_for_people(args: &ReportArgs) -> bool {
+    matches!(args.format, None | Some(FormatArg::Text))
 }
 
 /// Makes the result in `directory` of its events; one that is there already stays as it is.
@@ -89,7 +95,8 @@ fn recover_profile(directory: &Path, args: &ReportArgs) -> Result<Exit, CommandE
         }
     };
     let record = profile::recover(directory)?;
-    printer::result(&profile::shown(directory, &record, as_json))?;
+    let print = if as_json { printer::data } else { printer::result };
+    print(&profile::shown(directory, &record, as_json))?;
     Ok(Exit::Fine)
 }
 

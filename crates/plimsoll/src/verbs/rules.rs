@@ -22,7 +22,8 @@ pub(crate) fn rules(args: &RulesArgs) -> Result<Exit, CommandError> {
             named.iter().map(|card| report::terminal::rule(card, &style)).collect::<Vec<_>>().join("\n")
         }
     };
-    printer::result(&text)?;
+    let print = if args.json || args.markdown { printer::data } else { printer::result };
+    print(&text)?;
     Ok(Exit::Fine)
 }
 

@@ -24,7 +24,7 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<Exit, CommandError> {
     let spec = spec(args)?;
     if args.print_config {
         let text = stack::print_config(&spec, &serving::own_program()?).map_err(serving::command_error)?;
-        return printer::result(&text).map(|()| Exit::Fine);
+        return printer::data(&text).map(|()| Exit::Fine);
     }
     let stop = interrupt::watch()?;
     let mut options = serving::options(stop.clone(), args.timeout.ns)?;
@@ -33,7 +33,7 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<Exit, CommandError> {
         Err(StackError::Interrupted) => return Ok(Exit::Interrupted),
         started => started.map_err(serving::command_error)?,
     };
-    printer::result(&format!("{}\n", serving::line(&running.standing(""))))?;
+    printer::data(&format!("{}\n", serving::line(&running.standing(""))))?;
     while !stop.load(Ordering::Relaxed) {
         std::thread::sleep(LOOK_UP);
         running.check().map_err(serving::command_error)?;

@@ -51,11 +51,11 @@ fn up(args: &UpArgs) -> Result<Exit, CommandError> {
         Err(StackError::Interrupted) => return Ok(Exit::Interrupted),
         other => other.map_err(serving::command_error)?,
     };
-    let text = match args.json {
-        true => format!("{}\n", serving::line(&standing)),
-        false => shown(&standing),
-    };
-    printer::result(&text).map(|()| Exit::Fine)
+    match args.json {
+        true => printer::data(&format!("{}\n", serving::line(&standing))),
+        false => printer::result(&shown(&standing)),
+    }
+    .map(|()| Exit::Fine)
 }
 
 /// Why a second stack of one name is not started, and what to do.
@@ -130,7 +130,8 @@ fn status(args: &StatusArgs) -> Result<Exit, CommandError> {
     if all.is_empty() && !args.json {
         printer::note("no stack is up");
     }
-    printer::result(&text)?;
+    let print = if args.json { printer::data } else { printer::result };
+    print(&text)?;
     Ok(if states.iter().all(|(_, state)| state.is_ok()) { Exit::Fine } else { Exit::Target })
 }
 

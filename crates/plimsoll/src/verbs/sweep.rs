@@ -207,13 +207,13 @@ impl Measure<SweepSearch> for Loads<'_> {
                 let unit = if self.over_rate() { "rate" } else { "c" };
                 (
                     format!("{number:02}-{unit}{load:.0}-{}", iteration + 1),
-                    format!("point {number}/{of}, {text}, about {left_s:.0} s for all: "),
+                    format!("load {number} of at most {of} ({text}), all in about {left_s:.0} s: "),
                 )
             }
             _ => {
                 let line = format!("again   {text}: too much CPU time was taken from client or server");
                 self.session.progress.line(&line);
-                (format!("{number:02}-again"), format!("again, {text}, about {left_s:.0} s: "))
+                (format!("{number:02}-again"), format!("again ({text}), all in about {left_s:.0} s: "))
             }
         };
         let plan = self.plan(load)?;

@@ -45,7 +45,7 @@ pub(crate) fn target(args: &TargetArgs) -> Result<Exit, CommandError> {
     if is_beyond_loopback(running.address()) {
         printer::note(&exposed(&running, &guard));
     }
-    printer::result(&format!("{}\n", first_line(&running, certificate, &guard)))?;
+    printer::data(&format!("{}\n", first_line(&running, certificate, &guard)))?;
     while !stop.load(Ordering::Relaxed) && !running.has_ended() {
         std::thread::sleep(LOOK_UP);
     }

@@ -25,8 +25,10 @@ fn bash_takes_the_completions_and_they_complete() {
         propose plimsoll sw
         propose plimsoll run --connecti
         propose plimsoll run --arrivals ''
+        propose plimsoll run --serve ngi
+        propose plimsoll rules ER-0 | grep -o ER-02
     "#;
-    assert_eq!(shell(script).run().exits(0).stdout, "sweep\n--connections\npoisson constant\n");
+    assert_eq!(shell(script).run().exits(0).stdout, "sweep\n--connections\npoisson constant\nnginx\nER-02\n");
 }
 
 #[test]

@@ -152,7 +152,7 @@ fn print(
         return deliver(&directory, record, None, &args.output);
     }
     if args.output.json {
-        return printer::result(&report::json::record(record));
+        return printer::data(&report::json::record(record));
     }
     let style = Style { verbose: args.output.verbose, ..printer::style() };
     printer::result(&report::terminal::results(&[Named { name: "", record }], &style))

@@ -37,7 +37,7 @@ pub(super) enum Step {
 }
 
 /// What may stand in a file.
-pub(super) fn vocabulary() -> Vocabulary {
+pub(in crate::verbs) fn vocabulary() -> Vocabulary {
     let cli = Cli::command();
     let flags = |verb: &str| {
         let arguments = cli.find_subcommand(verb).into_iter().flat_map(|command| command.get_arguments());
@@ -160,7 +160,7 @@ fn check_target(url: Option<&str>, draft: &Draft) -> Result<(), CommandError> {
 }
 
 /// What clap says, without its usage and hints below.
-fn one_line(error: &clap::Error) -> String {
+pub(in crate::verbs) fn one_line(error: &clap::Error) -> String {
     let text = error.to_string();
     let about = text.lines().take_while(|line| !line.is_empty() && !line.starts_with("Usage"));
     let about: Vec<&str> = about.map(str::trim).collect();

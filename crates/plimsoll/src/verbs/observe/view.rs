@@ -36,7 +36,7 @@ impl View {
                     table.suspend(|| printer::note(&missing));
                 }
                 let text = terminal::observation(seen, &style);
-                table.set_message(visible::rendered(text.trim_end()).into_owned());
+                table.set_message(printer::in_locale(&visible::rendered(text.trim_end())).into_owned());
                 table.tick();
                 return Ok(true);
             }
@@ -48,7 +48,10 @@ impl View {
         if !missing.is_empty() && !matches!(self, Self::Json { quiet: true }) {
             printer::note(&missing);
         }
-        printer::stream(&text)
+        match self {
+            Self::Json { .. } => printer::stream_data(&text),
+            _ => printer::stream(&text),
+        }
     }
 
     /// Takes away what would be drawn again.

@@ -61,7 +61,7 @@ fn show(args: &PhpProfileArgs, standing: &Standing, samples: &PhpSamples) -> Res
     if args.json {
         let mut line = json!({ "name": standing.name, "php": sampled.profile });
         line["files"] = files.iter().flatten().map(|path| path.display().to_string()).collect();
-        return printer::result(&format!("{line}\n"));
+        return printer::data(&format!("{line}\n"));
     }
     let mut text = format!("{}: {}", standing.name, report::terminal::php(&sampled.profile));
     if let Some([stacks, graph]) = files {

@@ -21,6 +21,7 @@ const EXAMPLES: Examples = Examples(&[
         "plimsoll capacity --serve 'nginx workers=2' --goal 'p99<5ms' --width 2%",
     ),
     ("load from two machines", "plimsoll capacity http://10.0.0.10/ --client ssh://load1,ssh://load2"),
+    ("flags from a file (url, duration, ...); what is typed replaces them", "plimsoll capacity @load.toml --json"),
 ]);
 
 const GOALS: &str = "\
@@ -47,6 +48,9 @@ over before the bracket was confirmed; others as in plimsoll --help.";
 /// Open-loop trials, first with doubled rates, then between a rate that held and one that failed, then repeated at both
 /// ends. A growing backlog fails a trial too, and ends it early. The noisier the server, the more trials. Before the
 /// search a closed loop warms the server up and shows where to begin.
+///
+/// Flags may stand in a TOML file that is named as @FILE directly after the verb. Its keys are the long names of flags,
+/// and url or serve. A flag that is typed replaces that of the file.
 #[derive(Debug, Args)]
 #[command(
     after_help = EXAMPLES.short("capacity"),

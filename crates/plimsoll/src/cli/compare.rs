@@ -28,6 +28,7 @@ const EXAMPLES: Examples = Examples(&[
         "plimsoll compare http://10.0.0.10:8080/ http://10.0.0.10:8081/ \\\n--client ssh://load1,ssh://load2",
     ),
     ("runs that are stored, or two page renders", "plimsoll compare plimsoll-runs/before plimsoll-runs/after"),
+    ("flags from a file (url, duration, ...); what is typed replaces them", "plimsoll compare @load.toml --json"),
 ]);
 
 const CALLS: &str = "
@@ -45,6 +46,9 @@ the capacity; others as in plimsoll --help.";
 /// All variants are measured in blocks, each variant once a block in shuffled order, servers of plimsoll restarted each
 /// time. In each block: an open loop at 70 % of what the baseline gets out (less if a variant gets out much less), then a
 /// closed loop that saturates. After 6 blocks it says how many more are needed.
+///
+/// Flags may stand in a TOML file that is named as @FILE directly after the verb. Its keys are the long names of flags,
+/// and url or serve. A flag that is typed replaces that of the file.
 #[derive(Debug, Args)]
 #[command(
     after_help = EXAMPLES.short("compare"),
@@ -77,7 +81,7 @@ pub(crate) struct CompareArgs {
     #[arg(help_heading = "Common", long, value_name = "CONDITIONS", allow_hyphen_values = true)]
     pub(crate) fail_if: Vec<String>,
     /// Name of a variant, in the order of the variants; repeatable
-    #[arg(long, value_name = "NAME")]
+    #[arg(hide_short_help = true, long, value_name = "NAME")]
     pub(crate) name: Vec<String>,
     /// Compare one server with itself
     ///

@@ -43,7 +43,7 @@ pub(super) fn arrange(command: Command) -> Command {
     let command = command.arg(version.help("Print the version: -V the number, --version with commit and features"));
     let groups =
         GROUPS.iter().fold(START_HERE.to_owned(), |text, (title, verbs)| text + &listed(title, verbs, &command));
-    let long = format!("{EXIT_CODES}\n\n{}\n\n{}", variables::section(), MORE);
+    let long = format!("{EXIT_CODES}\n\n{}", variables::section());
     command.help_template(TEMPLATE).before_help(groups.trim_end().to_owned()).after_help(MORE).after_long_help(long)
 }
 
@@ -71,7 +71,7 @@ fn listed(title: &str, verbs: &[&str], command: &Command) -> String {
     let mut text = format!("{title}:\n");
     for verb in verbs {
         let about = command.find_subcommand(verb).and_then(|verb| verb.get_about()).map(ToString::to_string);
-        let _ = writeln!(text, "  {verb:<12}{}", about.unwrap_or_default());
+        let _ = writeln!(text, "  {verb:<13}{}", about.unwrap_or_default());
     }
     text
 }

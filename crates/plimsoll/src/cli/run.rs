@@ -30,6 +30,7 @@ const EXAMPLES: Examples = Examples(&[
     ("server observed on its own machine", "plimsoll run http://shop.example/ --server-host ssh://web1"),
     ("server started there", "plimsoll run --serve nginx --server-host ssh://web1 --server-ip 10.0.0.10"),
     ("one figure of the result", "plimsoll run http://127.0.0.1:8080/ --json | jq .goodput_per_s.value"),
+    ("flags from a file (url, duration, ...); what is typed replaces them", "plimsoll run @load.toml --json"),
 ]);
 
 /// Measure one load, and judge whether the result is valid
@@ -37,6 +38,9 @@ const EXAMPLES: Examples = Examples(&[
 /// Closed loop with -c: each connection sends its next request when the response to the last is complete. Open loop
 /// with -R: requests follow a schedule, whether or not the server keeps up, and latency counts from the scheduled send
 /// time. Without a URL the built-in server is started on CPUs of its own and measured.
+///
+/// Flags may stand in a TOML file that is named as @FILE directly after the verb. Its keys are the long names of flags,
+/// and url or serve. A flag that is typed replaces that of the file.
 #[derive(Debug, Args)]
 #[command(
     after_help = EXAMPLES.short("run"),

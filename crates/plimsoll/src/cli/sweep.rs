@@ -17,12 +17,16 @@ const EXAMPLES: Examples = Examples(&[
     ("longer, and each load three times", "plimsoll sweep http://127.0.0.1:8080/ -d 15s --iterations 3"),
     ("two servers in one report", "plimsoll sweep --serve 'nginx workers=1' --serve 'nginx workers=2'"),
     ("load from two machines", "plimsoll sweep http://10.0.0.10/ --client ssh://load1,ssh://load2"),
+    ("flags from a file (url, duration, ...); what is typed replaces them", "plimsoll sweep @load.toml --json"),
 ]);
 
 /// Raise the load until the server saturates: peak, knee, bottleneck
 ///
 /// Loads rise geometrically until throughput stops growing, levels are added around the knee, then all are repeated in
 /// shuffled order. Between levels it waits until no request is outstanding.
+///
+/// Flags may stand in a TOML file that is named as @FILE directly after the verb. Its keys are the long names of flags,
+/// and url or serve. A flag that is typed replaces that of the file.
 #[derive(Debug, Args)]
 #[command(
     after_help = EXAMPLES.short("sweep"),
@@ -72,7 +76,7 @@ pub(crate) struct SweepArgs {
     #[arg(hide_short_help = true, long, conflicts_with_all = ["url", "server_host", "no_observe"])]
     pub(crate) confirm: bool,
     /// Target number of load levels
-    #[arg(long, value_name = "N", default_value = "8")]
+    #[arg(hide_short_help = true, long, value_name = "N", default_value = "8")]
     pub(crate) points: Count,
     /// Repetitions per load level
     #[arg(long, value_name = "N", default_value = "2")]

@@ -5,6 +5,9 @@ use std::sync::LazyLock;
 /// Commit of the sources; none of a development build, and of one without git.
 const COMMIT: Option<&str> = option_env!("PLIMSOLL_BUILD_COMMIT");
 
+/// What stands in its place.
+const NO_COMMIT: &str = if cfg!(debug_assertions) { "development build" } else { "unknown commit" };
+
 /// The number.
 pub(super) const fn short() -> &'static str {
     env!("CARGO_PKG_VERSION")
@@ -17,7 +20,7 @@ pub(crate) fn long() -> &'static str {
 }
 
 fn described() -> String {
-    let commit = COMMIT.filter(|commit| !commit.is_empty()).unwrap_or("unknown commit");
+    let commit = COMMIT.filter(|commit| !commit.is_empty()).unwrap_or(NO_COMMIT);
     let library = if cfg!(target_env = "musl") { "musl" } else { "glibc" };
     let kubernetes = cfg!(feature = "kubernetes").then_some("kubernetes");
     let parts: Vec<&str> = [commit, library].into_iter().chain(kubernetes).collect();

@@ -24,6 +24,10 @@ pub(crate) fn man(args: &ManArgs) -> Result<Exit, CommandError> {
     Ok(Exit::Fine)
 }
 
+/// Headings in the help, and what manual pages call such a section.
+const SECTIONS: [(&str, &str); 3] =
+    [("Examples:", "EXAMPLES"), ("Exit codes:", "\"EXIT STATUS\""), ("Environment:", "ENVIRONMENT")];
+
 struct Page {
     file: String,
     text: String,
@@ -49,12 +53,21 @@ fn page(command: Command) -> Page {
         .manual("plimsoll manual");
     let mut text = Vec::new();
     man.render(&mut text).expect("writing to memory does not fail");
-    Page { file: format!("{name}.1"), text: String::from_utf8(text).expect("help is text") }
+    Page { file: format!("{name}.1"), text: with_sections(String::from_utf8(text).expect("help is text")) }
+}
+
+/// The page with sections of their own for what clap_mangen puts into one that it calls EXTRA.
+fn with_sections(text: String) -> String {
+    let text = SECTIONS
+        .iter()
+        .fold(text, |text, (heading, section)| text.replace(&format!("\n{heading}\n"), &format!("\n.SH {section}\n")));
+    text.replace(".SH EXTRA\n.SH ", ".SH ")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::variables::VARIABLES;
 
     #[test]
     fn every_verb_and_every_flag_has_its_place() {
@@ -86,6 +99,10 @@ mod tests {
         assert!(text("plimsoll-profile-diff.1").contains("RUN_A"));
         assert!(!text("plimsoll.1").contains("plimsoll-keep"), "hidden verbs stay hidden");
         assert!(text("plimsoll-run.1").contains("--connections") && text("plimsoll.1").contains("130"));
+        let program_page = text("plimsoll.1");
+        let (_, environment) = program_page.split_once(".SH ENVIRONMENT\n").expect("a section");
+        assert!(VARIABLES.iter().all(|variable| environment.contains(variable.name)), "{environment}");
+        assert!(program_page.contains(".SH \"EXIT STATUS\"") && text("plimsoll-run.1").contains(".SH EXAMPLES"));
         assert!(!text("plimsoll-target.1").contains("die-with-parent"), "hidden flags stay hidden");
     }
 }

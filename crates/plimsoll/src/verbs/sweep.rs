@@ -234,9 +234,10 @@ impl Measure<SweepSearch> for Loads<'_> {
 
     fn keep(&mut self, trial: &Trial, directory: String) -> Result<(), CommandError> {
         let good_per_s = self.journal.measurement().load(&directory).map_or(0.0, |load| load.goodput().value);
-        if let Some(of) = trial.of {
+        // Without the number of all: a sweep ends early where the server saturates.
+        if trial.of.is_some() {
             self.session.progress.line(&format!(
-                "{:>3}/{of}  {}: {} good",
+                "load {:>2}  {}: {} good",
                 trial.number,
                 self.load_text(trial.load),
                 human::rate(good_per_s)

@@ -28,7 +28,7 @@ fn bash_takes_the_completions_and_they_complete() {
         propose plimsoll run --serve ngi
         propose plimsoll rules ER-0 | grep -o ER-02
     "#;
-    assert_eq!(shell(script).run().exits(0).stdout, "sweep\n--connections\npoisson constant\nnginx\nER-02\n");
+    assert_eq!(shell(script).run().exits(0).stdout, "sweep\n--connections\npoisson constant\nnginx nginx-lua\nER-02\n");
 }
 
 #[test]

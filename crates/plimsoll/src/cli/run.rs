@@ -63,11 +63,6 @@ pub(crate) struct RunArgs {
     /// Requests per second over all connections (open loop)
     #[arg(help_heading = "Common", short = 'R', long, value_name = "PER_SECOND")]
     pub(crate) rate: Option<Rate>,
-    /// Server to start and measure, such as 'nginx workers=2'
-    ///
-    /// It is stopped after the measurement. plimsoll serve --list has all servers and their settings.
-    #[arg(help_heading = "Common", long, value_name = "SERVER", conflicts_with = "url", allow_hyphen_values = true)]
-    pub(crate) serve: Option<String>,
     /// Inter-arrival distribution
     #[arg(
         hide_short_help = true,
@@ -86,6 +81,11 @@ pub(crate) struct RunArgs {
     /// Beside them only the probe sends some.
     #[arg(help_heading = "Common", short = 'n', long, value_name = "N")]
     pub(crate) requests: Option<Count>,
+    /// Server to start and measure, such as 'nginx workers=2'
+    ///
+    /// It is stopped after the measurement. plimsoll serve --list has all servers and their settings.
+    #[arg(help_heading = "Common", long, value_name = "SERVER", conflicts_with = "url", allow_hyphen_values = true)]
+    pub(crate) serve: Option<String>,
     /// Load before it that does not count: a time, or auto [default: 2s]
     ///
     /// With auto it lasts until goodput is steady (by MSER-5). The default is 0s with -n.

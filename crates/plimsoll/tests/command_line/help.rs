@@ -49,8 +49,8 @@ fn the_common_flags_come_first() {
         let first = text.lines().find(|line| line.ends_with(':') && *line != "Arguments:").expect("a heading");
         assert_eq!(first, "Common:", "{verb}");
         let common = text.split("Common:\n").nth(1).and_then(|rest| rest.split("\n\n").next()).expect("flags");
-        for flag in ["--serve", "--method", "--header", "--body", "--insecure", "--fail-if", "--json", "--output"] {
-            assert!(common.contains(flag), "{flag} of {verb}: {common}");
+        for flag in ["serve", "method", "header", "body", "insecure", "fail-if", "json", "output"] {
+            assert!(common.contains(&format!("--{flag}")), "{flag} of {verb}: {common}");
         }
     }
 }

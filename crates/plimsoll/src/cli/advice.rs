@@ -54,11 +54,12 @@ fn of_flag(flag: &str, words: &[String]) -> Option<String> {
     })
 }
 
-/// The whole word with that flag: tools that are written in Go take long flags with one dash.
+/// The whole word with that flag: tools that are written in Go take long flags with one dash, whose letters are flags here.
 fn as_typed(flag: &str, words: &[String]) -> String {
-    let name = |word: &String| word.split('=').next().unwrap_or_default().to_owned();
-    let long = words.iter().map(name).find(|word| word.len() > 2 && row(word).is_some() && word.starts_with(flag));
-    long.unwrap_or_else(|| flag.to_owned())
+    let letter = flag.trim_start_matches('-');
+    let names = words.iter().filter_map(|word| word.split('=').next());
+    let mut long = names.filter(|name| name.len() > 2 && !name.starts_with("--") && row(name).is_some());
+    long.find(|name| name.contains(letter)).unwrap_or(flag).to_owned()
 }
 
 fn visible_flags(verb: &Command) -> impl Iterator<Item = String> {
@@ -110,6 +111,7 @@ mod tests {
             ("--latency", "always shown"),
             ("-rate=50", "-R PER_SECOND"),
             ("--rps 5", "-R PER_SECOND"),
+            ("-keepalive", "--no-keepalive"),
         ] {
             let tip = tip(&format!("plimsoll run {url} {flag}"));
             assert!(tip.contains("is a flag of ") && tip.contains(here), "{flag}: {tip}");

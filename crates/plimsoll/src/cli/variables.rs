@@ -66,7 +66,7 @@ mod tests {
     const NAMED_ELSEWHERE: [&str; 4] = [
         "plimsoll/src/verbs/target.rs",
         "plimsoll/src/settings/auth.rs",
-        "plimsoll/src/output/ascii.rs",
+        "plimsoll/src/output/printer.rs",
         "stack/src/environment.rs",
     ];
 

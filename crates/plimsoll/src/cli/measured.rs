@@ -3,7 +3,7 @@
 use super::clients::ClientArgs;
 use super::observe::ObserverArgs;
 use clap::Args;
-use model::{Count, Duration};
+use model::{Count, Duration, Quantile};
 use std::path::PathBuf;
 
 /// What all verbs share that measure: the request, the load generator, other machines, and what is observed.
@@ -20,10 +20,12 @@ pub(crate) struct MeasuredArgs {
     /// Disable monitoring of machine, server and status pages
     ///
     /// Rules that need these data are not checked, server CPU time is not known, and disturbed time is not set aside.
-    /// Serves
-    /// to measure the monitoring overhead.
+    /// The flag serves to measure the overhead of monitoring.
     #[arg(hide_short_help = true, long, help_heading = "Observation", conflicts_with_all = ["observe", "status"])]
     pub(crate) no_observe: bool,
+    /// Quantiles of the latencies to show beside p50, p90, p95, p99, p99.9 and max, such as p75,p97.5
+    #[arg(hide_short_help = true, long, value_name = "QUANTILES", value_delimiter = ',', help_heading = "Output")]
+    pub(crate) quantiles: Vec<Quantile>,
 }
 
 /// Request to send, and response to expect.

@@ -8,7 +8,7 @@ pub(crate) const CONDITIONS: &str = "\
 Conditions of --fail-if:
   goodput<1000, throughput<1000  responses per second (of a sweep the peak)
   capacity<1000                  of a capacity, which has no other figure
-  p99>100ms                      p50, p90, p99, p99.9, mean or max
+  p95>50ms, p99.9>1s             any quantile of the response time, mean or max
   errors>1%, send-rate<99%       failed share; sent share of what was due
   cpu>80%, cpu>1.5               CPU use of the server: share, or CPUs
   cpu-per-request>50us           CPU time of the server per request
@@ -21,7 +21,7 @@ The exit code is 5 if an interval or a bound leaves it open whether a condition 
 pub(crate) const CONDITIONS_OF_COMPARISON: &str = "\
 Conditions of --fail-if:
   cpu>2%                    server CPU per request
-  p50>5%, p90>5%, p99>10%   response time
+  p50>5%, p95>5%, p99>10%   response time (p50, p90, p95, p99)
   goodput<-3%, rss>10%      at saturation
   capacity<-5%              with --capacity
 

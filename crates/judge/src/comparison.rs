@@ -40,7 +40,9 @@ pub struct ComparisonClaim<'a> {
     pub loads: &'a [ComparedLoad<'a>],
     /// Blocks that count.
     pub blocks: u64,
-    /// Those of them that know what the canary cost.
+    /// Blocks that do not count, as one variant was disturbed more than the others.
+    pub repeated: u64,
+    /// Those that count and know what the canary cost.
     pub canaries: u64,
     /// Blocks, from 1, in which the canary was far from the others.
     pub deviating: &'a [u64],
@@ -57,7 +59,8 @@ pub struct ComparisonClaim<'a> {
 pub fn judge_comparison(claim: &ComparisonClaim<'_>) -> Verdict {
     let of_rules = rules().iter().map(|rule| {
         let outcome = match rule.id {
-            FEW_UNITS => few_blocks(claim.blocks, "--budget, --blocks"),
+            FEW_UNITS if claim.blocks == 0 => no_block(claim),
+            FEW_UNITS => few_blocks(claim.blocks, &advice_on_blocks(claim)),
             OUTLIER => canaries(claim),
             _ => of_loads(claim, rule),
         };
@@ -135,14 +138,32 @@ fn told(load: &ComparedLoad<'_>, finding: Finding) -> Finding {
     Finding { message, ..finding }
 }
 
-/// Too few blocks for an interval; `flags` ask for more.
-pub(crate) fn few_blocks(blocks: u64, flags: &str) -> Outcome {
+/// A comparison without a whole block says nothing, whatever its loads say of themselves.
+fn no_block(claim: &ComparisonClaim<'_>) -> Outcome {
+    let message = "no whole block was measured that counts, so nothing was compared".to_owned();
+    let remedy = advice_on_blocks(claim);
+    Outcome::fired(FEW_UNITS, FindingState::Invalid, message, remedy, [("blocks", 0.0)])
+}
+
+/// How to get more blocks that count.
+fn advice_on_blocks(claim: &ComparisonClaim<'_>) -> String {
+    let more = format!("measure at least {RUNS_MIN} blocks (--budget, --blocks)");
+    match claim.repeated {
+        0 => more,
+        n => format!(
+            "end what disturbs this machine: {} not count, as one variant was disturbed more than another; or {more}",
+            if n == 1 { "1 block does".to_owned() } else { format!("{n} blocks do") }
+        ),
+    }
+}
+
+/// Too few blocks for an interval, with what to do.
+pub(crate) fn few_blocks(blocks: u64, remedy: &str) -> Outcome {
     if blocks >= RUNS_MIN as u64 {
         return Outcome::Pass;
     }
     let message = format!("{} count: too few for a confidence interval", plural(blocks, "block"));
-    let remedy = format!("measure at least {RUNS_MIN} blocks ({flags})");
-    Outcome::fired(FEW_UNITS, FindingState::Note, message, remedy, [("blocks", blocks as f64)])
+    Outcome::fired(FEW_UNITS, FindingState::Note, message, remedy.to_owned(), [("blocks", blocks as f64)])
 }
 
 /// Blocks on a machine that was another, and those that stayed disturbed unevenly.
@@ -227,7 +248,7 @@ mod tests {
 
     fn claim<'a>(loads: &'a [ComparedLoad<'a>]) -> ComparisonClaim<'a> {
         let (deviating, uneven, responses_differ, is_duet) = (&[][..], 0, None, false);
-        ComparisonClaim { loads, blocks: 6, canaries: 6, deviating, uneven, responses_differ, is_duet }
+        ComparisonClaim { loads, blocks: 6, repeated: 0, canaries: 6, deviating, uneven, responses_differ, is_duet }
     }
 
     #[track_caller]
@@ -321,12 +342,15 @@ mod tests {
         let loads = [ComparedLoad { arm: "a", is_baseline: true, load: CompareLoad::Fixed, evidence: &trials }];
         let verdict = judge_comparison(&ComparisonClaim {
             blocks: 3,
+            repeated: 2,
             deviating: &[2, 3],
             uneven: 1,
             responses_differ: Some("bodies of 10 and 100 bytes"),
             ..claim(&loads)
         });
-        assert!(finding(&verdict, "ST-06").message.starts_with("3 blocks count: too few"));
+        let few = finding(&verdict, "ST-06");
+        assert!(few.message.starts_with("3 blocks count: too few"));
+        assert!(few.remedy.starts_with("end what disturbs this machine: 2 blocks do not count"), "{}", few.remedy);
         let outlier = finding(&verdict, "ST-07");
         assert_eq!(outlier.state, FindingState::Warning);
         assert!(outlier.message.starts_with("in blocks 2, 3 the canary") && outlier.message.contains("1 block stayed"));
@@ -350,6 +374,16 @@ mod tests {
     fn without_a_complete_block_nothing_was_checked() {
         let verdict = judge_comparison(&ComparisonClaim { blocks: 0, ..claim(&[]) });
         assert!(verdict.unchecked.contains(&"CL-01".to_owned()), "{verdict:#?}");
+    }
+
+    #[test]
+    fn a_comparison_without_a_block_that_counts_was_said_to_be_valid() {
+        let trials = trials();
+        let loads = [ComparedLoad { arm: "a", is_baseline: true, load: CompareLoad::Fixed, evidence: &trials }];
+        let state = |blocks| judge_comparison(&ComparisonClaim { blocks, ..claim(&loads) }).state;
+        assert_eq!((state(0), state(1)), (VerdictState::Invalid, VerdictState::Valid));
+        let verdict = judge_comparison(&ComparisonClaim { blocks: 0, ..claim(&[]) });
+        assert!(finding(&verdict, "ST-06").message.contains("nothing was compared"), "{verdict:#?}");
     }
 
     #[test]

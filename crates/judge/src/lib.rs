@@ -45,12 +45,14 @@ pub use comparison::{
 pub use facts::bandwidth::speeds;
 pub use facts::curve::{fit_points, fit_repeats};
 pub use facts::disturbed::is_disturbed;
+pub use facts::redirects::redirected_to;
 pub use facts::saturation::saturated;
 pub use fail_if::FailIf;
 pub use need::{Applies, Kernel, Need, Whose};
 pub use render::{RenderClaim, RenderRule, judge_render, render_rules};
 pub(crate) use rule::{About, BesideLimiter};
 pub use rule::{Check, Outcome, Rule, states_in};
+pub use rules::planned_too_short;
 pub use sweep::{Carriers, judge_sweep};
 
 use model::{Evidence, Finding, FindingState, Verdict, VerdictState};
@@ -69,7 +71,8 @@ pub fn rules() -> &'static [Rule] {
     rules::CATALOGUE
 }
 
-/// Collects outcomes into a verdict: findings worst first, equals in the order given.
+/// Collects outcomes into a verdict: findings worst first, equals in the order given. Advice is given once: a finding that
+/// calls for the same as one before it refers to that.
 #[must_use]
 pub fn verdict(outcomes: impl Iterator<Item = (&'static str, Outcome)>) -> Verdict {
     let mut findings = Vec::new();
@@ -85,7 +88,19 @@ pub fn verdict(outcomes: impl Iterator<Item = (&'static str, Outcome)>) -> Verdi
         }
     }
     findings.sort_by_key(|finding| Reverse(finding.state));
+    refer_to_the_first(&mut findings);
     Verdict { state: state_of(&findings), findings, unchecked, unchecked_why }
+}
+
+/// Has each finding whose remedy was given before name the first one that gives it.
+fn refer_to_the_first(findings: &mut [Finding]) {
+    for i in 1..findings.len() {
+        let (before, rest) = findings.split_at_mut(i);
+        let Some(finding) = rest.first_mut().filter(|finding| !finding.remedy.is_empty()) else { continue };
+        if let Some(first) = before.iter().find(|first| first.remedy == finding.remedy) {
+            finding.remedy = format!("the same as for {}", first.rule);
+        }
+    }
 }
 
 fn state_of(findings: &[Finding]) -> VerdictState {
@@ -121,6 +136,22 @@ mod tests {
                 assert!(!text.is_empty(), "{}", rule.id);
             }
         }
+    }
+
+    /// "Measure from another machine" stood in three findings, of which each had client and server share CPUs as its cause.
+    #[test]
+    fn advice_that_was_given_is_not_given_again() {
+        let mut evidence = clean_run();
+        evidence.plan.cpus = vec![0, 1];
+        testing::machine(&mut evidence).cpu_busy_mean = vec![0.95, 0.9];
+        testing::generator(&mut evidence).threads[0].wait_mean = 0.5;
+        let verdict = judge_run(&evidence);
+        let remedies = |rule: &str| {
+            let of_rule = verdict.findings.iter().filter(|finding| finding.rule == rule);
+            of_rule.map(|finding| finding.remedy.as_str()).collect::<Vec<_>>()
+        };
+        assert_eq!(remedies("LD-08"), ["measure from another machine"], "{verdict:#?}");
+        assert_eq!(remedies("CL-09"), ["the same as for LD-08"], "{verdict:#?}");
     }
 
     #[test]

@@ -4,6 +4,7 @@ use crate::comparison::{FEW_UNITS, few_blocks};
 use crate::{Outcome, verdict};
 use model::human::{count, plural};
 use model::{FindingState, PageFailureKind, PageLoad, Verdict};
+use stats::RUNS_MIN;
 
 /// What is claimed of a page render.
 #[derive(Clone, Copy, Debug)]
@@ -102,7 +103,9 @@ pub fn render_rules() -> &'static [RenderRule] {
 #[must_use]
 pub fn judge_render(claim: &RenderClaim<'_>) -> Verdict {
     let own = RULES.iter().map(|rule| (rule.id, (rule.check)(claim)));
-    verdict(own.chain([(FEW_UNITS, few_blocks(claim.blocks, "--blocks"))]))
+    verdict(
+        own.chain([(FEW_UNITS, few_blocks(claim.blocks, &format!("measure at least {RUNS_MIN} blocks (--blocks)")))]),
+    )
 }
 
 fn not_loaded(claim: &RenderClaim<'_>) -> Outcome {

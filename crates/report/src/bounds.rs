@@ -2,7 +2,8 @@
 //! verdict.
 
 use model::{
-    Bound, DISTURBANCE_RULES, Finding, FindingState, KnownFigure, Quantile, RunRecord, SweepRecord, Verdict, bounding,
+    Bound, DISTURBANCE_RULES, Finding, FindingState, KnownFigure, Quantile, RunRecord, SweepRecord, Verdict,
+    VerdictState, bounding,
 };
 
 /// A quantile of the response time, which is `ns` by its histogram. None where too few requests lie beyond it, where it was
@@ -51,13 +52,21 @@ pub(crate) fn is_disturbed(verdict: &Verdict) -> bool {
     DISTURBANCE_RULES.iter().any(|rule| is_bound_by(verdict, rule))
 }
 
-/// True if the goodput is only a lower bound.
+/// True if the goodput is only a lower bound; that there was no good response is none.
 pub(crate) fn is_goodput_bound(record: &RunRecord) -> bool {
+    if record.goodput_per_s.value <= 0.0 {
+        return false;
+    }
     bounding::GOODPUT_AT_LEAST.iter().any(|rule| is_bound_by(&record.verdict, rule)) || is_disturbed(&record.verdict)
 }
 
-/// True if the goodput of the peak is only a lower bound.
+/// True if the goodput of the peak is only a lower bound: not even that in an invalid sweep, and where there was none.
 pub(crate) fn is_peak_bound(record: &SweepRecord) -> bool {
+    let is_known =
+        record.verdict.state != VerdictState::Invalid && record.peak.is_some_and(|peak| peak.goodput_per_s > 0.0);
+    if !is_known {
+        return false;
+    }
     let is_bound = bounding::PEAK_AT_LEAST.iter().any(|rule| is_bound_by(&record.verdict, rule));
     is_bound || is_disturbed(&record.verdict)
 }
@@ -75,4 +84,34 @@ pub(crate) fn is_bound_by(verdict: &Verdict, rule: &str) -> bool {
 /// The sign that stands before a value that may be a bound.
 pub(crate) fn sign(bound: Option<Bound>) -> &'static str {
     bound.map_or("", Bound::sign)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finding(rule: &str) -> Finding {
+        let (state, evidence) = (FindingState::Bound, std::collections::BTreeMap::new());
+        Finding { rule: rule.to_owned(), state, message: String::new(), remedy: String::new(), evidence }
+    }
+
+    /// "goodput >= 0.00/s", of a server that had given no good response.
+    #[test]
+    fn a_load_without_a_good_response_was_a_lower_bound() {
+        let mut run: RunRecord = serde_json::from_str(include_str!("../tests/stored/run")).expect("a run");
+        run.verdict.findings = vec![finding(bounding::GOODPUT_AT_LEAST[0])];
+        assert!(is_goodput_bound(&run));
+        run.goodput_per_s.value = 0.0;
+        assert!(!is_goodput_bound(&run));
+    }
+
+    #[test]
+    fn an_invalid_sweep_claimed_a_lower_bound_of_its_peak() {
+        let mut sweep: SweepRecord = serde_json::from_str(include_str!("../tests/stored/sweep")).expect("a sweep");
+        sweep.verdict.findings = vec![finding(bounding::PEAK_AT_LEAST[0])];
+        sweep.verdict.state = VerdictState::Bound;
+        assert!(is_peak_bound(&sweep));
+        sweep.verdict.state = VerdictState::Invalid;
+        assert!(!is_peak_bound(&sweep));
+    }
 }

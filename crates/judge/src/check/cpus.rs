@@ -115,8 +115,8 @@ fn hypervisor(machine: &Machine<'_>) -> CheckRow {
     let names = ["sys_vendor", "product_name"].map(|name| machine.fact("hypervisor", name));
     let names: Vec<&str> = names.into_iter().flatten().collect();
     let whose = if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) };
-    let found = format!("a virtual machine{whose}: what its neighbours do may be in the figures");
-    let advice = "repeat at other hours; for headline numbers take a machine of its own".to_owned();
+    let found = format!("a virtual machine{whose}: other virtual machines on its host can distort the results");
+    let advice = "repeat the measurement at other hours; for numbers to publish, use a physical machine".to_owned();
     row("EN-01", WHAT, CheckState::Note, found, Some(advice))
 }
 

@@ -68,7 +68,7 @@ impl Machine<'_> {
     /// Why something in a section is not known.
     fn why(&self, section: &str) -> String {
         let why = self.fingerprint.unavailable.get(section);
-        why.cloned().unwrap_or_else(|| "the kernel of this machine does not tell".to_owned())
+        why.cloned().unwrap_or_else(|| "the kernel of this machine does not report it".to_owned())
     }
 
     /// What the kernel has told last.

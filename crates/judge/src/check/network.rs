@@ -71,12 +71,14 @@ fn card(machine: &Machine<'_>, name: &str) -> CheckRow {
     let device = word("device").unwrap_or("not known");
     let what = format!("card {name}");
     let queues_text = model::human::plural(queues, "receive queue");
+    let is_virtual = device.starts_with("made up");
+    let device = if is_virtual { "virtual network card" } else { device };
     let found = format!("{driver}{speed}, {queues_text}, {device}");
     let cpus = machine.number("cpu", "cpus").unwrap_or(1);
     let advice = if queues == 1 && cpus > 1 {
         "give it more receive queues (ethtool -L), or spread their work (RPS, irqbalance)"
-    } else if device.starts_with("made up") {
-        "each packet costs the hypervisor time too; for more packets have a card passed through"
+    } else if is_virtual {
+        "each packet costs the hypervisor CPU time too; for more packets per second, pass a physical card through"
     } else {
         return fine("NE-11", &what, found);
     };

@@ -229,7 +229,7 @@ impl Look<'_> {
         const WHAT: &str = "accept queue";
         let backlog = machine.samples.iter().find_map(|sample| sample.sockets.as_ref()?.accept_backlog);
         let Some(backlog) = backlog else {
-            let why = machine.unseen("server").unwrap_or_else(|| "the kernel does not tell".to_owned());
+            let why = machine.unseen("server").unwrap_or_else(|| "the kernel does not report it".to_owned());
             return unavailable("NE-01", WHAT, why);
         };
         let connections = u64::from(machine.plan.load.connections());
@@ -307,15 +307,17 @@ impl Look<'_> {
     }
 }
 
-/// The row of a burst that nobody refused, as far as it was answered.
+/// The row of a burst of which no request was refused, as far as it was answered.
 fn not_refused(burst: &Burst, sent: &str) -> CheckRow {
     let lost = burst.failures.iter().filter(|(name, _)| !name.starts_with("contract.")).map(|(_, n)| n);
     let ended: u32 = burst.status.values().chain(lost).sum();
     match burst.sent.saturating_sub(ended) {
-        0 => fine("ER-08", REFUSED, format!("nobody refused {sent}")),
+        0 => fine("ER-08", REFUSED, format!("no request refused ({sent})")),
         silent => {
-            let found = format!("nobody refused {sent}, but {} had no answer by then", count(silent.into()));
-            let advice = "see whether one request alone is as slow: a firewall that drops says nothing".to_owned();
+            let found =
+                format!("no request refused ({sent}), but {} had no answer when the burst ended", count(silent.into()));
+            let advice =
+                "see whether one request alone is as slow: a firewall that drops packets sends no answer".to_owned();
             row("ER-08", REFUSED, CheckState::Note, found, Some(advice))
         }
     }

@@ -367,7 +367,7 @@ fn silence_is_no_refusal_and_no_consent() {
     (burst.sent, burst.status) = (40, [(200, 20)].into());
     let rows = target(&seen, &fixture.machine());
     assert_eq!(told(&rows, "many at once"), "ER-08 Note");
-    assert!(rows.iter().any(|row| row.found.contains("but 20 had no answer by then")), "{rows:#?}");
+    assert!(rows.iter().any(|row| row.found.contains("but 20 had no answer when the burst ended")), "{rows:#?}");
     seen.burst.as_mut().expect("it was sent").failures = [("connect.timeout".to_owned(), 20)].into();
     let rows = target(&seen, &fixture.machine());
     assert_eq!(told(&rows, "errors"), "ER-01 Invalid");

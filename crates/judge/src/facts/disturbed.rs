@@ -8,7 +8,7 @@ use super::OCCUPIED;
 use super::observed;
 use crate::Outcome;
 use model::human::{percent, rate, time};
-use model::{Basis, Cause, Disturbance, Evidence, FindingState, NS_PER_S};
+use model::{Basis, Cause, Disturbance, Evidence, FindingState, NS_PER_S, Observed};
 
 /// Share of the remaining time from which on a cause is reported.
 pub(crate) const WARNING_SHARE: f64 = 0.01;
@@ -116,7 +116,7 @@ fn set_aside(evidence: &Evidence, causes: &[Cause]) -> Option<String> {
 /// The numbers as bounds.
 fn bounds(evidence: &Evidence) -> String {
     let goodput = rate(evidence::goodput(evidence).value);
-    let cpu = match observed(evidence).and_then(|seen| seen.server.as_ref()?.cpu_ns_per_request) {
+    let cpu = match observed(evidence).and_then(Observed::server_cpu_ns_per_request) {
         Some(ns) => format!("; CPU time per request ({}) excludes lost time", time(ns)),
         None => String::new(),
     };
@@ -198,6 +198,20 @@ mod tests {
             "{bound:?}"
         );
         assert_eq!(state(&judged(0.8, Basis::Whole)), Some(FindingState::Invalid));
+    }
+
+    /// 349 us of nginx, of a page that cost its PHP 31 ms.
+    #[test]
+    fn the_cpu_time_of_a_request_was_that_of_the_front_alone() {
+        let mut evidence = clean_run();
+        evidence.disturbance = Some(disturbance(0.3, Basis::Clean));
+        let seen = evidence.observed.as_mut().expect("seen");
+        let front = seen.server.as_mut().expect("seen");
+        front.cpu_ns_per_request = Some(349_000.0);
+        let php = model::ServerObserved { cpu_ns_per_request: Some(31_000_000.0), ..front.clone() };
+        seen.companions = [("php-fpm".to_owned(), php)].into();
+        let bound = finding(Taken::new("EN-01", &[], 0.3, "seen".to_owned(), "wait").outcome(&evidence));
+        assert!(bound.message.contains("CPU time per request (31.3 ms)"), "{}", bound.message);
     }
 
     #[test]

@@ -13,6 +13,7 @@ pub(crate) mod disturbed;
 pub(crate) mod kernel;
 pub(crate) mod kinds;
 pub(crate) mod ports;
+pub(crate) mod redirects;
 pub(crate) mod saturation;
 pub(crate) mod stopped;
 pub(crate) mod surplus;

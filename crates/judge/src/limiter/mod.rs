@@ -24,10 +24,12 @@ use crate::judge_run;
 use crate::need;
 use detectors::{DETECTORS, is_inferred_from_curve};
 use input::{CPUS, LimiterInput, Shape};
+use model::human::rate;
 use model::{
     Confidence, Evidence, FindingState, Limiter, LimiterContext, NextLimiter, Prediction, SweepEvidence, Utilisation,
     Verdict,
 };
+use pools::{BUILT_IN_THREADS, is_built_in_thread};
 use signal::{Detection, Signal};
 use utilisation::{utilisations, utilisations_after};
 
@@ -193,6 +195,9 @@ fn none(name: &str, says: String) -> Limiter {
 /// A limiter that was found, the next one, and the predicted gain.
 fn named(input: &LimiterInput<'_>, signal: &Signal) -> Limiter {
     let next = next(input, signal).filter(|_| !signal.hides_next);
+    let own_per_s = signal.ceiling_per_s.filter(|_| signal.change.is_some());
+    let is_no_gain = |next: &&NextLimiter| own_per_s.is_some_and(|own| next.ceiling_per_s < own * (1.0 + GAIN_MIN));
+    let gains_nothing = next.as_ref().filter(is_no_gain).map(both).unwrap_or_default();
     let prediction = signal.change.as_ref().zip(signal.ceiling_per_s).and_then(|(change, own_per_s)| {
         let expected_per_s = laws::least(own_per_s * change.factor, next.iter().map(|next| next.ceiling_per_s));
         let off = off(input);
@@ -210,13 +215,22 @@ fn named(input: &LimiterInput<'_>, signal: &Signal) -> Limiter {
         name: signal.name.to_owned(),
         confidence: confidence(input, signal),
         resource: signal.resource.clone(),
-        says: signal.says.clone(),
+        says: format!("{}{gains_nothing}", signal.says),
         evidence: signal.evidence.clone(),
         ceiling_per_s: signal.ceiling_per_s,
         next,
         prediction,
         ..Limiter::default()
     }
+}
+
+/// What is to be said where the next limit is in the way of any gain.
+fn both(next: &NextLimiter) -> String {
+    let NextLimiter { name, ceiling_per_s } = next;
+    format!(
+        "; to change it alone would gain nothing, as {name} is the next limit, at {}: both have to be raised",
+        rate(*ceiling_per_s)
+    )
 }
 
 /// The least ceiling of the other resources once what `signal` stands for is out of the way.
@@ -242,7 +256,10 @@ fn off(input: &LimiterInput<'_>) -> f64 {
 /// True if two resources are one, such as a thread of nginx and the pool of its one worker.
 fn is_same(a: &str, b: &str) -> bool {
     fn program(name: &str) -> &str {
-        name.trim_start_matches("thread ").trim_end_matches(" workers")
+        match name.trim_start_matches("thread ").trim_end_matches(" workers") {
+            thread if is_built_in_thread(thread) => BUILT_IN_THREADS,
+            program => program,
+        }
     }
     let (a, b) = (program(a), program(b));
     a.starts_with(b) || b.starts_with(a)

@@ -34,6 +34,18 @@ const COARSE: f64 = 0.1;
 /// Programs with a thread or a process for each connection: how many there are is up to those who connect.
 const PER_CONNECTION: [&str; 3] = ["mariadbd", "mysqld", "postgres"];
 
+/// The built-in server: its pool as its status names it, and the beginning of the names of its threads; its program; and what
+/// these threads are called.
+const BUILT_IN_POOL: &str = "target";
+const BUILT_IN_PROGRAM: &str = "plimsoll";
+pub(super) const BUILT_IN_THREADS: &str = "threads of the built-in server";
+
+/// True if a thread of this name serves the requests of the built-in server.
+pub(super) fn is_built_in_thread(name: &str) -> bool {
+    let number = name.strip_prefix(BUILT_IN_POOL).and_then(|rest| rest.strip_prefix('-'));
+    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
 /// A pool of workers at the load.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Pool {
@@ -54,9 +66,13 @@ pub(super) struct Pool {
 }
 
 impl Pool {
-    /// Its name among the resources.
+    /// Its name among the resources. The program of the built-in server is the load generator too, which is not meant.
     pub(super) fn resource(&self) -> String {
-        format!("{} workers", self.program)
+        match self.program.as_str() {
+            BUILT_IN_POOL if self.queue_min.is_some() => "pool workers of the built-in server".to_owned(),
+            BUILT_IN_POOL | BUILT_IN_PROGRAM => BUILT_IN_THREADS.to_owned(),
+            program => format!("{program} workers"),
+        }
     }
 
     /// True if its number of workers depends on the connections to it.
@@ -204,7 +220,7 @@ fn of_status(status: &StatusRecord) -> Option<Pool> {
     let (busy, workers) = match program {
         "php-fpm" => (mean("processes_active")?, mean("processes")?),
         "apache" => (mean("workers_busy")?, mean("workers_busy")? + mean("workers_idle")?),
-        "target" => (mean("pool_busy")?, mean("pool_workers")?),
+        BUILT_IN_POOL => (mean("pool_busy")?, mean("pool_workers")?),
         _ => return None,
     };
     let queue = ["listen_queue", "pool_waiting"].into_iter().find_map(|name| status.figures.get(name));

@@ -15,6 +15,7 @@ mod profile;
 mod server;
 
 use crate::{BesideLimiter, Rule};
+pub use load::too_short::planned_too_short;
 
 /// Every rule, in the order in which findings of the same weight are told.
 pub(crate) static CATALOGUE: &[Rule] = &[

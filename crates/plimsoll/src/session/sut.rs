@@ -331,7 +331,8 @@ impl Sut {
                 }
             };
             let (address, probe) = looked.map_err(|error: ProbeError| in_mix(CommandError::target(error)))?;
-            let contract = settings.expect.contract(&probe, request).map_err(in_mix)?;
+            let url = self.url.origin() + &request.path;
+            let contract = settings.expect.contract(&probe, request, &url).map_err(in_mix)?;
             settings.requests[index].contract = contract;
             sent += probe.sent.unwrap_or(0);
             again += probe.again;

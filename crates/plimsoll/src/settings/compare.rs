@@ -3,6 +3,7 @@
 mod duet;
 
 use crate::cli::compare::{CompareArgs, OnlyArg};
+use crate::coordinate::compare::refusal;
 use crate::exit::CommandError;
 use crate::serving;
 use crate::settings;
@@ -151,7 +152,11 @@ impl CompareOptions {
                 time(block_ns as f64)
             )));
         }
-        Ok(options)
+        // A number of blocks that was asked for is measured as far as it fits.
+        match refusal(options.budget_ns, block_ns, options.blocks_max).filter(|_| args.blocks.is_none()) {
+            Some(why) => Err(CommandError::usage(why)),
+            None => Ok(options),
+        }
     }
 
     /// About how long a block takes, with a canary or without; ns.

@@ -61,6 +61,12 @@ impl Draft {
         self
     }
 
+    /// The same, for a look at a target that may redirect.
+    pub(crate) const fn taking_redirects(mut self) -> Self {
+        self.common.expect.takes_redirects = true;
+        self
+    }
+
     /// The same; true if the user has said how long a warm-up is.
     pub(crate) const fn with_warmup(mut self, is_asked_for: bool) -> Self {
         self.common.is_warmup_asked_for = is_asked_for;

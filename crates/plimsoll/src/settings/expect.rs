@@ -1,7 +1,7 @@
 //! Response assertions: `--expect`, and the contract that follows from it and from the probe.
 
 use crate::exit::CommandError;
-use model::{Body, Contract, Probe, Request, SizeBand};
+use model::{Body, Contract, Fetch, Probe, Redacted, Request, SizeBand};
 
 /// Longest text that is looked for in a body.
 const TEXT_MAX_BYTES: usize = 4096;
@@ -15,6 +15,8 @@ pub(crate) struct Expect {
     pub(crate) text: Option<String>,
     /// True if the body must be the one that the probe got.
     pub(crate) same_body: bool,
+    /// True if an undeclared redirect is looked at and not refused, for a check that says where it leads. It is never good.
+    pub(crate) takes_redirects: bool,
 }
 
 impl Expect {
@@ -48,23 +50,20 @@ impl Expect {
         Err("known parts are status=, size=, body~ and hash")
     }
 
-    /// What the response to `request` must be: as declared, else as the probe found it.
-    pub(crate) fn contract(&self, probe: &Probe, request: &Request) -> Result<Contract, CommandError> {
+    /// What the response to `request` for `url` must be: as declared, else as the probe found it.
+    pub(crate) fn contract(&self, probe: &Probe, request: &Request, url: &str) -> Result<Contract, CommandError> {
         let expected = self.unprobed(request);
         let declared = expected.declared;
         let found = probe.found().ok_or_else(|| CommandError::target("the target was not fetched"))?;
-        if !declared && found.status >= 400 {
-            let login = if found.status == 401 { "to log in, add --auth basic:file:PATH; " } else { "" };
-            return Err(CommandError::target(format!(
-                "the target answers {} to the probe; {login}if that is what you want to measure, add --expect status={}",
-                found.status, found.status
-            )));
-        }
-        let status = match expected.status {
-            Some(status) => Some(status),
-            // An undeclared redirect is measured, but never good.
-            None => (found.status < 300).then_some(found.status),
+        let is_refused = match found.status {
+            ..300 => false,
+            300..400 => !self.takes_redirects,
+            400.. => true,
         };
+        if !declared && is_refused {
+            return Err(CommandError::target(undeclared(probe, found, url)));
+        }
+        let status = expected.status.or((found.status < 300).then_some(found.status));
         let seen = status == Some(found.status);
         let body_hash = match (self.same_body, seen) {
             (false, _) => None,
@@ -104,6 +103,24 @@ impl Expect {
             declared,
         }
     }
+}
+
+/// Why an answer to the probe that is no page is not measured, with what to do.
+fn undeclared(probe: &Probe, found: &Fetch, url: &str) -> String {
+    let status = found.status;
+    if let Some(first) = found.redirect() {
+        let hops = [first].into_iter().chain(probe.redirects.iter().skip(1).map(String::as_str));
+        let end = judge::redirected_to(url, hops).unwrap_or_else(|| first.to_owned());
+        return format!(
+            "the target answers {status}, a redirect to {}: measure that URL, or add --expect status={status} to measure the \
+             redirect",
+            Redacted::url(&end)
+        );
+    }
+    let login = if status == 401 { "to log in, add --auth basic:file:PATH; " } else { "" };
+    format!(
+        "the target answers {status} to the probe; {login}if that is what you want to measure, add --expect status={status}"
+    )
 }
 
 /// Splits at the commas that stand outside quotes.
@@ -179,7 +196,16 @@ pub(crate) mod tests {
         let size_bytes = Some(SizeBand { min: 10, max: 20 });
         assert_eq!(read("status=200, size=10..20"), Expect { status: Some(200), size_bytes, ..Expect::default() });
         let all = read(r#"hash,body~"a, \"b\" \\ size=1",size=10..20"#);
-        assert_eq!(all, Expect { status: None, size_bytes, text: Some(r#"a, "b" \ size=1"#.into()), same_body: true });
+        assert_eq!(
+            all,
+            Expect {
+                status: None,
+                size_bytes,
+                text: Some(r#"a, "b" \ size=1"#.into()),
+                same_body: true,
+                takes_redirects: false
+            }
+        );
         assert_eq!(read("body~</html>,status=200").text.as_deref(), Some("</html>"));
         assert_eq!(read("body~a=b~c").text.as_deref(), Some("a=b~c"));
     }
@@ -230,10 +256,10 @@ pub(crate) mod tests {
 
     #[test]
     fn a_2xx_becomes_the_contract() {
-        let c = Expect::default().contract(&probe(200, Body::Stable), &Request::get("/")).unwrap();
+        let c = Expect::default().contract(&probe(200, Body::Stable), &Request::get("/"), "http://h/").unwrap();
         let size_bytes = Some(SizeBand { min: 64, max: 64 });
         assert_eq!(c, Contract { status: Some(200), size_bytes, ..Contract::default() });
-        let c = Expect::default().contract(&probe(200, Body::ChangingSize), &Request::get("/")).unwrap();
+        let c = Expect::default().contract(&probe(200, Body::ChangingSize), &Request::get("/"), "http://h/").unwrap();
         assert_eq!(c.size_bytes, Some(SizeBand { min: 57, max: 71 }));
     }
 
@@ -244,45 +270,79 @@ pub(crate) mod tests {
             seen.fetches.push(seen.fetches[0].clone());
             seen
         };
-        let usual = |probe: &Probe, request: &Request| Expect::default().contract(probe, request).unwrap().usual_hash;
+        let usual = |probe: &Probe, request: &Request| {
+            Expect::default().contract(probe, request, "http://h/").unwrap().usual_hash
+        };
         let page = Request::get("/");
         assert_eq!(usual(&several(Body::Stable), &page), Some(7));
         assert_eq!(usual(&several(Body::ChangingBytes), &page), None, "tokens and times differ from the start");
         assert_eq!(usual(&probe(200, Body::Stable), &page), None, "one fetch says nothing");
         assert_eq!(usual(&several(Body::Stable), &Request { template: true, ..Request::get("/") }), None);
         let hash = Expect { same_body: true, ..Expect::default() };
-        assert_eq!(hash.contract(&several(Body::Stable), &page).unwrap().usual_hash, None, "it is asked for");
+        assert_eq!(
+            hash.contract(&several(Body::Stable), &page, "http://h/").unwrap().usual_hash,
+            None,
+            "it is asked for"
+        );
     }
 
     #[test]
-    fn an_undeclared_redirect_is_measured_but_cannot_be_good() {
-        let c = Expect::default().contract(&probe(302, Body::Stable), &Request::get("/")).unwrap();
-        assert_eq!((c.status, c.size_bytes, c.declared), (None, None, false));
+    fn an_undeclared_redirect_was_loaded_for_the_whole_window_and_invalid_then() {
+        let mut seen = probe(301, Body::Stable);
+        seen.fetches[0].location = Some("/home".into());
+        seen.redirects = vec!["/home".into(), "/home/?token=s3cret".into()];
+        let error = Expect::default().contract(&seen, &Request::get("/"), "http://h:8080/").unwrap_err();
+        assert_eq!(error.exit, Exit::Target);
+        assert_eq!(
+            error.message,
+            "the target answers 301, a redirect to http://h:8080/home/?token=<redacted>: measure that URL, or add --expect \
+             status=301 to measure the redirect"
+        );
+        let expect = Expect { status: Some(301), ..Expect::default() };
+        assert_eq!(expect.contract(&seen, &Request::get("/"), "http://h:8080/").unwrap().status, Some(301));
+        let check = Expect { takes_redirects: true, ..Expect::default() };
+        assert_eq!(
+            check.contract(&seen, &Request::get("/"), "http://h:8080/").unwrap().status,
+            None,
+            "it is never good"
+        );
+        let bare = Expect::default().contract(&probe(304, Body::Stable), &Request::get("/"), "http://h/").unwrap_err();
+        assert!(bare.message.contains("answers 304 to the probe"), "{}", bare.message);
     }
 
     #[test]
     fn an_error_at_the_probe_must_be_declared() {
-        let error = Expect::default().contract(&probe(404, Body::Stable), &Request::get("/")).unwrap_err();
+        let error = Expect::default().contract(&probe(404, Body::Stable), &Request::get("/"), "http://h/").unwrap_err();
         assert_eq!(error.exit, Exit::Target);
         assert!(error.message.contains("--expect status=404") && !error.message.contains("--auth"));
-        let error = Expect::default().contract(&probe(401, Body::Stable), &Request::get("/")).unwrap_err();
+        let error = Expect::default().contract(&probe(401, Body::Stable), &Request::get("/"), "http://h/").unwrap_err();
         assert!(error.message.contains("--auth basic:file:PATH"), "{}", error.message);
         let expect = Expect { status: Some(404), ..Expect::default() };
-        assert_eq!(expect.contract(&probe(404, Body::Stable), &Request::get("/")).unwrap().status, Some(404));
+        assert_eq!(
+            expect.contract(&probe(404, Body::Stable), &Request::get("/"), "http://h/").unwrap().status,
+            Some(404)
+        );
     }
 
     #[test]
     fn a_hash_needs_a_body_that_stays() {
         let expect = Expect { same_body: true, ..Expect::default() };
-        assert_eq!(expect.contract(&probe(200, Body::Stable), &Request::get("/")).unwrap().body_hash, Some(7));
+        assert_eq!(
+            expect.contract(&probe(200, Body::Stable), &Request::get("/"), "http://h/").unwrap().body_hash,
+            Some(7)
+        );
         for body in [Body::ChangingBytes, Body::ChangingSize] {
-            let error = expect.contract(&probe(200, body), &Request::get("/")).unwrap_err();
+            let error = expect.contract(&probe(200, body), &Request::get("/"), "http://h/").unwrap_err();
             assert_eq!(error.exit, Exit::Usage);
             assert!(error.message.contains("--expect hash") && error.message.contains("body~"));
         }
         let other = Expect { status: Some(404), ..expect };
         assert!(
-            other.contract(&probe(200, Body::Stable), &Request::get("/")).unwrap_err().message.contains("answers 200")
+            other
+                .contract(&probe(200, Body::Stable), &Request::get("/"), "http://h/")
+                .unwrap_err()
+                .message
+                .contains("answers 200")
         );
     }
 }

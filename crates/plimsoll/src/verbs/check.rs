@@ -112,7 +112,7 @@ fn of_target(args: &CheckArgs, load: Load, stop: &Arc<AtomicBool>) -> Result<Loo
         return Err(CommandError::usage("check is for http:// and https:// URLs"));
     }
     let spec = serving::specs(args.serve.as_slice())?.pop();
-    let draft = Draft::new(&args.request, &args.generator)?;
+    let draft = Draft::new(&args.request, &args.generator)?.taking_redirects();
     let selectors = Selectors::read(&args.observe)?;
     let status = selectors.status.clone();
     let options = SessionOptions {

@@ -41,7 +41,7 @@ pub(crate) fn experiment(args: &ExperimentArgs) -> Result<Exit, CommandError> {
         return printer::data(&text).map(|()| Exit::Fine);
     }
     let planned = Planned::read(&file_name(file), &text)?;
-    planned.left_out.iter().for_each(|why| printer::note(why));
+    planned.left_out.iter().chain(&planned.warnings).for_each(|why| printer::note(why));
     if args.dry_run {
         return dry_run(args, &planned);
     }

@@ -3,6 +3,7 @@
 use crate::cli::{ArrivalsArg, RunArgs};
 use crate::exit::{CommandError, Exit};
 use crate::interrupt;
+use crate::output::progress::Progress;
 use crate::profiling::{keep, keep_waits, remove_samples};
 use crate::result::Asked;
 use crate::session::{Beside, Session, SessionOptions, check_limits};
@@ -33,6 +34,7 @@ const REQUESTS_MAX: u64 = 1_000_000_000_000;
 
 pub(crate) fn run(args: &RunArgs) -> Result<Exit, CommandError> {
     let checked = Checked::new(args)?;
+    checked.warning().iter().for_each(|warning| Progress::new(args.output.quiet).line(warning));
     measure(args, checked, &interrupt::watch()?)
 }
 
@@ -67,6 +69,11 @@ impl Checked {
             check_limits(load.connections(), 1, needs_ports(args))?;
         }
         Ok(Self { load, until, warmup, target, asked })
+    }
+
+    /// Why its result can only be invalid, if that is known before the load.
+    pub(super) fn warning(&self) -> Option<String> {
+        judge::planned_too_short(self.until.duration_ns()?, 1)
     }
 
     /// About how long it takes without starting and ending; none for a number of requests; ns.

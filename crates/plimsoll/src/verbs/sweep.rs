@@ -8,6 +8,7 @@ use crate::coordinate::{Measure, walk};
 use crate::exit::{CommandError, Exit};
 use crate::interrupt;
 use crate::journal::Journal;
+use crate::output::progress::Progress;
 use crate::profiling::{ENDED_BEFORE, at_peak, keep as keep_profile, keep_waits, no_profile, remove_samples};
 use crate::result::Asked;
 use crate::session::{Beside, Session, SessionOptions};
@@ -39,6 +40,7 @@ const ITERATIONS_MAX: u64 = 1000;
 
 pub(crate) fn sweep(args: &SweepArgs) -> Result<Exit, CommandError> {
     let checked = Checked::new(args)?;
+    checked.warning(args).iter().for_each(|warning| Progress::new(args.output.quiet).line(warning));
     sweep_checked(args, &checked, &interrupt::watch()?)
 }
 
@@ -71,6 +73,11 @@ impl Checked {
             ));
         }
         Ok(Self { search, target, warmup, asked })
+    }
+
+    /// Why its result can only be invalid, if that is known before the load.
+    pub(super) fn warning(&self, args: &SweepArgs) -> Option<String> {
+        judge::planned_too_short(args.duration.ns, self.search.iterations as u64)
     }
 
     /// About how long it takes without starting and ending: as many loads as are aimed for; ns.

@@ -74,8 +74,11 @@ fn the_pool_of_the_target_is_named_by_its_own_page() {
     decide_limiter(
         || plimsoll(args.iter().chain(&["--json", "-q"])),
         |limiter| {
-            assert_eq!((text(limiter, "name"), text(limiter, "resource")), ("worker-pool-limited", "target workers"));
-            assert_eq!(text(limiter, "prediction.change"), "10 target workers instead of 5");
+            assert_eq!(
+                (text(limiter, "name"), text(limiter, "resource")),
+                ("worker-pool-limited", "pool workers of the built-in server")
+            );
+            assert_eq!(text(limiter, "prediction.change"), "10 pool workers of the built-in server instead of 5");
             assert!(number(limiter, "evidence.queue_min") > 15.0, "{limiter:#}");
             let ceiling = number(limiter, "ceiling_per_s");
             assert!((90.0..=132.0).contains(&ceiling), "5 workers of 40 ms: {ceiling}");

@@ -154,14 +154,11 @@ fn uploads_are_counted_by_the_target() {
 }
 
 #[test]
-fn redirect_is_measured_but_not_good() {
+fn a_redirect_is_refused_before_the_load_unless_it_is_declared() {
     let target = Target::start(&["--redirect", "/elsewhere"]);
-    let record = run(&target.url("/"), &["-n", "200", "-c", "2"]);
-    assert_eq!(count(&record, "requests.status.302"), 200);
-    assert_eq!(count(&record, "requests.good"), 0);
-    let (state, message) = Findings(&record).of("ER-02");
-    assert_eq!(state, "invalid");
-    assert!(message.contains("/elsewhere"), "{message}");
+    let elsewhere = target.url("/elsewhere");
+    let refused = plimsoll(["run", &target.url("/"), "-n", "200", "-c", "2"]).run();
+    refused.fails(3, &["answers 302", &format!("{elsewhere}: measure that URL"), "--expect status=302"]);
     let record = run(&target.url("/"), &["-n", "200", "-c", "2", "--expect", "status=302"]);
     assert_eq!(count(&record, "requests.good"), 200);
 }

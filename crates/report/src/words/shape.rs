@@ -3,7 +3,7 @@
 use crate::words::fact::{About, Fact};
 use crate::words::over::Over;
 use model::human::{percent, rate};
-use model::{Estimate, Knee, Retrograde, SweepRecord};
+use model::{Estimate, Knee, Peak, Retrograde, SweepRecord, VerdictState};
 
 /// Ends of an interval closer than this are told with one digit more.
 const CLOSE: f64 = 0.2;
@@ -15,18 +15,40 @@ pub(crate) fn facts(record: &SweepRecord, over: Over, is_bound: bool) -> impl It
     let fact = |label, text| Fact::new(About::Result, label, text);
     let knee = fact("knee", knee_text(record, over));
     let beyond = match (record.retrograde, record.plateau) {
-        (Some(fall), _) => Some(fact("retrograde", fall_text(&fall, over))),
-        (None, Some(plateau)) => Some(fact("plateau", plateau_text(&plateau, record.plateau_range_per_s, is_bound))),
+        (Some(fall), _) => Some(fact("retrograde", marked(record, fall_text(&fall, over)))),
+        (None, Some(_)) if is_bound => record.peak.map(|peak| fact("plateau", bound_text(record, peak))),
+        (None, Some(plateau)) => {
+            Some(fact("plateau", marked(record, plateau_text(&plateau, record.plateau_range_per_s))))
+        }
         (None, None) => None,
     };
     [Some(knee), beyond].into_iter().flatten()
 }
 
+/// A figure of the curve, which says of itself where the sweep is invalid.
+fn marked(record: &SweepRecord, text: String) -> String {
+    match record.verdict.state {
+        VerdictState::Invalid => format!("{text}; not valid, as the sweep is not"),
+        VerdictState::Valid | VerdictState::Bound => text,
+    }
+}
+
+/// A plateau that is a lower bound: no more than what was measured, whatever the fit says.
+fn bound_text(record: &SweepRecord, peak: Peak) -> String {
+    let fitted = record.plateau.map_or(peak.goodput_per_s, |plateau| plateau.value);
+    format!(">= {}", rate(fitted.min(peak.goodput_per_s)))
+}
+
 fn knee_text(record: &SweepRecord, over: Over) -> String {
     match record.knee {
         Some(knee) => {
-            let interval = knee_interval(&knee, over);
-            format!("{}{interval}; beyond it, more load only adds queueing delay", knee_place(&knee, over))
+            let knee = format!("{}{}", knee_place(&knee, over), knee_interval(&knee, over));
+            match record.verdict.state {
+                VerdictState::Invalid => marked(record, knee),
+                VerdictState::Valid | VerdictState::Bound => {
+                    format!("{knee}; beyond it, more load only adds queueing delay")
+                }
+            }
         }
         None => match (NoKnee::of(record), record.curve.last()) {
             (NoKnee::NotReached, Some(last)) => {
@@ -111,10 +133,7 @@ fn knee_interval(knee: &Knee, over: Over) -> String {
     }
 }
 
-fn plateau_text(plateau: &Estimate, range: Option<[f64; 2]>, is_bound: bool) -> String {
-    if is_bound {
-        return format!(">= {}", rate(plateau.value));
-    }
+fn plateau_text(plateau: &Estimate, range: Option<[f64; 2]>) -> String {
     let known = match (plateau.low, plateau.high, range) {
         (Some(low), Some(high), _) => format!(" (95 % interval {} to {})", rate(low), rate(high)),
         (_, _, Some([low, high])) => format!(" (all iterations: {} to {})", rate(low), rate(high)),
@@ -208,13 +227,39 @@ mod tests {
     }
 
     #[test]
-    fn a_plateau_that_is_a_bound_has_no_interval() {
+    fn a_plateau_has_its_interval_or_the_range_of_its_iterations() {
         let plateau = Estimate { value: 2_000.0, low: Some(1_998.0), high: Some(2_002.0), n: 16 };
-        assert_eq!(plateau_text(&plateau, None, false), "2,000/s (95 % interval 1,998/s to 2,002/s)");
-        assert_eq!(plateau_text(&plateau, None, true), ">= 2,000/s");
+        assert_eq!(plateau_text(&plateau, None), "2,000/s (95 % interval 1,998/s to 2,002/s)");
         let of_two = Estimate { low: None, high: None, ..plateau };
         let range = Some([1_990.0, 2_004.0]);
-        assert_eq!(plateau_text(&of_two, range, false), "2,000/s (all iterations: 1,990/s to 2,004/s)");
-        assert_eq!(plateau_text(&of_two, range, true), ">= 2,000/s");
+        assert_eq!(plateau_text(&of_two, range), "2,000/s (all iterations: 1,990/s to 2,004/s)");
+    }
+
+    fn sweep(state: VerdictState) -> SweepRecord {
+        let mut record: SweepRecord = serde_json::from_str(include_str!("../../tests/stored/sweep")).expect("a sweep");
+        record.verdict.state = state;
+        record.peak = Some(Peak { goodput_per_s: 1_980.0, ..record.peak.expect("a peak") });
+        record.plateau = Some(Estimate { value: 2_000.0, low: None, high: None, n: 2 });
+        record.knee = Some(Knee { load: 4.34, ..Knee::default() });
+        record.retrograde = None;
+        record
+    }
+
+    fn texts(record: &SweepRecord, is_bound: bool) -> Vec<String> {
+        facts(record, Over::Connections, is_bound).map(|fact| fact.text).collect()
+    }
+
+    /// "plateau >= 2,000/s" stood below a peak of 1,980/s.
+    #[test]
+    fn a_plateau_that_is_a_bound_was_above_the_measured_peak() {
+        assert_eq!(texts(&sweep(VerdictState::Bound), true)[1], ">= 1,980/s");
+    }
+
+    #[test]
+    fn the_knee_of_an_invalid_sweep_was_not_marked() {
+        let marked = "; not valid, as the sweep is not";
+        let texts = texts(&sweep(VerdictState::Invalid), false);
+        assert!(texts.iter().all(|text| text.ends_with(marked) && !text.contains(">=")), "{texts:?}");
+        assert_eq!(texts[0], format!("4.3 connections{marked}"));
     }
 }

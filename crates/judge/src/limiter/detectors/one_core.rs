@@ -4,7 +4,7 @@ use super::pool::{CPUS_BUSY, FOR_CPU};
 use super::{Change, Detection, Relief, Signal, figures, turns};
 use crate::limiter::input::{Cpus, LimiterInput};
 use crate::limiter::laws;
-use crate::limiter::pools::{Pool, is_program, pools};
+use crate::limiter::pools::{BUILT_IN_THREADS, Pool, is_built_in_thread, is_program, pools};
 use model::ServerThreadObserved;
 use model::human::percent;
 
@@ -129,12 +129,17 @@ fn only_workers(input: &LimiterInput<'_>, program: &str) -> Vec<String> {
 fn one_more(input: &LimiterInput<'_>, name: &str) -> Change {
     let settings = input.context.settings.iter().filter(|setting| name.starts_with(&setting.limits));
     let setting = settings.max_by_key(|setting| setting.limits.len()).filter(|setting| setting.value == 1);
-    Change::twice(&format!("{name} processes or threads"), 1.0, setting)
+    let what = match is_built_in_thread(name) {
+        true => BUILT_IN_THREADS.to_owned(),
+        false => format!("{name} processes or threads"),
+    };
+    Change::twice(&what, 1.0, setting)
 }
 
 /// Workers of the same program beside a thread that is full, which have less to do.
 struct Others {
-    program: String,
+    /// What they are called among the resources.
+    resource: String,
     workers: f64,
     /// Shares of the time in which all of them run or wait for a CPU, added up.
     busy: f64,
@@ -148,15 +153,15 @@ impl Others {
         let same = |thread: &&ServerThreadObserved| is_program(&thread.name, &lone.name) && thread.pid == thread.tid;
         let threads: Vec<_> = input.groups().flat_map(|(_, group)| &group.threads).filter(same).collect();
         let busy: f64 = threads.iter().map(|thread| input.wanted(thread)).sum();
-        (threads.len() > 1).then_some(Self { program: pool.program, workers: pool.workers, busy })
+        (threads.len() > 1).then_some(Self { resource: pool.resource(), workers: pool.workers, busy })
     }
 
     fn says(&self) -> String {
         format!(
-            "the {:.0} {} workers are {} busy on average: the connections are spread unevenly over them (few connections, \
+            "the {:.0} {} are {} busy on average: the connections are spread unevenly over them (few connections, \
              SO_REUSEPORT)",
             self.workers,
-            self.program,
+            self.resource,
             percent((self.busy / self.workers).min(1.0))
         )
     }
@@ -164,7 +169,7 @@ impl Others {
     /// As much work for each of them as for the one that is full.
     fn change(&self, share: f64) -> Change {
         Change {
-            words: format!("connections spread evenly over the {:.0} {} workers", self.workers, self.program),
+            words: format!("connections spread evenly over the {:.0} {}", self.workers, self.resource),
             setting: None,
             from: None,
             to: None,

@@ -8,6 +8,8 @@ use model::{NS_PER_S, SERVICE_BIN_NS};
 
 /// Share of the requests, or of their time together, that a timer must have.
 const MOST: f64 = 0.5;
+/// From this share on it is every request, as far as a reader cares.
+const EVERY: f64 = 0.99;
 /// Stalls of the whole server that may last as long as a timer by accident: each delays as many requests as there are slots.
 const STALLS: f64 = 2.0;
 /// With busier CPUs it is not the timer that limits.
@@ -31,8 +33,8 @@ struct Timer {
 const TIMERS: [Timer; 6] = [
     Timer {
         span_ms: (40, 52),
-        what: "the delayed acknowledgement of TCP (40 ms)",
-        remedy: "enable TCP_NODELAY on the server, or write head and body at once",
+        what: "the delayed ACK of TCP (40 ms)",
+        remedy: "set TCP_NODELAY on the server, or send head and body in one write",
         counter: Some("DelayedACKs"),
     },
     Timer {
@@ -83,13 +85,12 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
         name: "timer-limited",
         resource: "timer".to_owned(),
         says: format!(
-            "{} of the time of all requests passes in those that take {} to {} ms, which fits {}, with the CPUs {} busy; \
-             {}, unless the server waits that long by itself",
-            percent(share),
+            "{} {} to {} ms while the CPUs are only {} busy: that is {}, unless the server waits that long by itself; {}",
+            whose(share),
             timer.span_ms.0,
             timer.span_ms.1,
-            timer.what,
             percent(cpus.busy),
+            timer.what,
             timer.remedy
         ),
         evidence: figures([
@@ -101,6 +102,14 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
         is_inferred: true,
         ..Signal::default()
     })
+}
+
+/// The requests that wait for a timer, which have this share of the time of all, as the subject of a sentence.
+fn whose(share: f64) -> String {
+    match share {
+        share if share >= EVERY => "every request takes".to_owned(),
+        share => format!("requests that together take {} of the time of all take", percent(share)),
+    }
 }
 
 /// Share of the time of all requests that passes in those that take as long as the timer, if that is most of it, they are many, and

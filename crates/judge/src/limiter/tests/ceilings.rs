@@ -142,9 +142,13 @@ fn a_gain_of_less_than_a_twentieth_is_not_predicted() {
         vec![pool("php-fpm", 5.0, 1.0, 0.1, &[("sleep", 0.9)]), pool("other", 4.0, 0.97, 0.1, &[("sleep", 0.87)])];
     let limiter = of(&evidence);
     assert_eq!((limiter.name.as_str(), limiter.resource.as_str()), ("worker-pool-limited", "php-fpm workers"));
+    // "Predicted 10 php-fpm workers instead of 5", and the next line said that they would gain nothing.
+    let both = "; to change it alone would gain nothing, as other workers is the next limit, at 1,031/s: both have to be raised";
+    assert!(limiter.says.ends_with(both), "{}", limiter.says);
     assert_eq!((limiter.prediction, limiter.next.unwrap().name.as_str()), (None, "other workers"));
     seen(&mut evidence).pools[1].occupancy = 0.9;
-    assert!(of(&evidence).prediction.unwrap().expected_per_s > 1_100.0);
+    let limiter = of(&evidence);
+    assert!(limiter.prediction.unwrap().expected_per_s > 1_100.0 && !limiter.says.contains("gain nothing"));
 }
 
 /// A sweep that bends at `knee`, with these figures of each load.

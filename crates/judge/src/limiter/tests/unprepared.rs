@@ -167,7 +167,7 @@ fn time_that_passes_for_a_timer_of_tcp_is_named_with_the_timer() {
     };
     let nagle = at(44, 1, 9_000);
     assert_eq!((nagle.name.as_str(), nagle.confidence), ("timer-limited", Confidence::Low), "{nagle:#?}");
-    assert!(nagle.says.contains("fits the delayed acknowledgement of TCP (40 ms)"), "{}", nagle.says);
+    assert!(nagle.says.contains("that is the delayed ACK of TCP (40 ms)"), "{}", nagle.says);
     assert!(nagle.says.contains("TCP_NODELAY"), "{}", nagle.says);
     assert_eq!(at(44, 1, 40).name, NOT_SATURATED, "no acknowledgement was delayed");
     assert!(at(208, 1, 0).says.contains("TCP_CORK"));

@@ -1,6 +1,6 @@
 //! ER-01: share of failed requests.
 
-use super::{redirect, wrong_body};
+use super::{redirect, refused, wrong_body};
 use crate::facts::closes::Closes;
 use crate::facts::failures_named;
 use crate::facts::surplus::Surplus;
@@ -19,7 +19,7 @@ pub(crate) const RULE: Rule = Rule {
     title: "errors",
     detects: "failed requests: bad statuses, socket errors, timeouts",
     threshold: "> 0.1 % of the requests: warning (plimsoll default); > 1 %: invalid (aspnet/Benchmarks argues for 0.1 \
-                %, RFC 9411 for 0.001 %); redirects and wrong bodies count in ER-02 and ER-03 if these fire",
+                %, RFC 9411 for 0.001 %); redirects, refusals and wrong bodies count in ER-02, ER-08 and ER-03 if these fire",
     applies: Applies::Always,
     needs: &[Need::Requests],
     conditions: "a request in the window",
@@ -59,10 +59,11 @@ fn check(evidence: &Evidence) -> Outcome {
 
 /// Failures no other rule accounts for, the most frequent first.
 fn own_failures(evidence: &Evidence) -> Vec<(&str, u64)> {
-    let redirects: u64 = redirect::undeclared(evidence).map(|(_, n)| n).sum();
+    let elsewhere = redirect::undeclared(evidence).chain(refused::undeclared(evidence));
+    let elsewhere: u64 = elsewhere.map(|(_, n)| n).sum();
     let mut kinds: Vec<_> = failures_named(evidence, "")
         .map(|(name, n)| match name {
-            "contract.status" => (name, n.saturating_sub(redirects)),
+            "contract.status" => (name, n.saturating_sub(elsewhere)),
             "contract.size" | "contract.body" | "contract.hash" if wrong_body::fires(evidence) => (name, 0),
             _ => (name, n),
         })
@@ -72,7 +73,7 @@ fn own_failures(evidence: &Evidence) -> Vec<(&str, u64)> {
     kinds
 }
 
-/// Statuses the contract does not allow, redirects left out, the most frequent first.
+/// Statuses the contract does not allow, without those of other rules, the most frequent first.
 fn bad_statuses(evidence: &Evidence) -> Vec<(u16, u64)> {
     let allows = |contract: &Contract, status: u16| match contract.status {
         Some(declared) => status == declared,
@@ -80,7 +81,8 @@ fn bad_statuses(evidence: &Evidence) -> Vec<(u16, u64)> {
     };
     let allowed = |status: u16| evidence.plan.contracts().any(|contract| allows(contract, status));
     let statuses = evidence.cohort.status.iter().map(|(status, n)| (*status, *n));
-    let mut bad: Vec<_> = statuses.filter(|(status, _)| !allowed(*status) && !redirect::is_redirect(*status)).collect();
+    let is_elsewhere = |status: u16| redirect::is_redirect(status) || refused::is_refusal(status);
+    let mut bad: Vec<_> = statuses.filter(|(status, _)| !allowed(*status) && !is_elsewhere(*status)).collect();
     bad.sort_by_key(|(_, n)| Reverse(*n));
     bad
 }
@@ -98,7 +100,7 @@ fn named(kinds: impl Iterator<Item = (String, u64)>) -> String {
 /// Advice by the most frequent kind and status.
 fn remedy(kind: &str, status: Option<u16>) -> String {
     let advice = match (kind, status) {
-        ("contract.status", Some(403 | 429 | 503)) => {
+        ("contract.status", Some(503)) => {
             "a rate limiter may be answering instead of the application: exempt this client, or lower the load"
         }
         ("contract.status", Some(404 | 410)) => "check the URL",
@@ -188,6 +190,19 @@ mod tests {
         evidence.fail("contract.status", 1_000_000);
         evidence.answer(302, 1_000_000);
         assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
+    }
+
+    /// A rate limiter was told twice, with two remedies.
+    #[test]
+    fn refusals_of_a_rate_limiter_were_counted_as_errors_too() {
+        let mut evidence = clean_run();
+        evidence.fail("contract.status", 400_000);
+        evidence.answer(429, 400_000);
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass, "ER-08 says it all");
+        evidence.fail("contract.status", 50_000);
+        evidence.cohort.status = [(200, 550_000), (429, 400_000), (500, 50_000)].into();
+        let found = finding(judged(&RULE, &evidence));
+        assert!(found.message.ends_with("contract.status 50,000; by status 500 50,000"), "{}", found.message);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! ER-02: redirects counted as pages.
 
+use crate::facts::redirects::redirected_to;
 use crate::text::list;
 use crate::{Applies, Check, Need, Outcome, Rule};
 use model::human::{count, percent};
@@ -40,9 +41,9 @@ fn check(evidence: &Evidence) -> Outcome {
     let pages = all.saturating_sub(total);
     let statuses = list(&statuses);
     let destination = destination(evidence);
-    let leads = match destination {
-        Some((first, last)) if first == last => format!(" to {first}"),
-        Some((first, last)) => format!(" to {first}, which ends at {last}"),
+    let leads = match &destination {
+        Some((first, Some(last))) => format!(" to {first}, which ends at {last}"),
+        Some((first, None)) => format!(" to {first}"),
         None => String::new(),
     };
     let message = if pages == 0 {
@@ -66,18 +67,20 @@ fn check(evidence: &Evidence) -> Outcome {
              other {} responses were no redirects",
             count(pages)
         ),
-        Some((_, last)) => format!("measure {last} instead, or {declare}"),
+        Some((first, last)) => format!("measure {} instead, or {declare}", last.unwrap_or(first)),
         None => format!("measure the redirect's target, or {declare}"),
     };
     Outcome::fired(RULE.id, FindingState::Invalid, message, remedy, [("redirects", total as f64), ("share", share)])
 }
 
-/// First and last hop of the redirect chain the probe saw.
-fn destination(evidence: &Evidence) -> Option<(&str, &str)> {
-    let probe = evidence.probe.as_ref()?;
+/// The URLs of the first hop that the probe saw, and of the last one where that is another.
+fn destination(evidence: &Evidence) -> Option<(String, Option<String>)> {
+    let (probe, url) = (evidence.probe.as_ref()?, &evidence.plan.target.url);
     let location = probe.fetches.iter().find_map(|fetch| fetch.location.as_deref());
     let first = location.or_else(|| probe.redirects.first().map(String::as_str))?;
-    Some((first, probe.redirects.last().map_or(first, String::as_str)))
+    let full = redirected_to(url, [first]).unwrap_or_else(|| first.to_owned());
+    let last = redirected_to(url, probe.redirects.iter().map(String::as_str)).filter(|last| *last != full);
+    Some((full, last))
 }
 
 #[cfg(test)]
@@ -97,7 +100,8 @@ mod tests {
         assert_eq!(found.state, FindingState::Invalid);
         assert_eq!(
             found.message,
-            "all 1,000,000 responses were redirects (status 302) to /home, which ends at https://example.org/home/: \
+            "all 1,000,000 responses were redirects (status 302) to http://127.0.0.1:8080/home, which ends at \
+             https://example.org/home/: \
              no page was measured"
         );
         assert!(found.remedy.contains("measure https://example.org/home/ instead"), "{}", found.remedy);
@@ -116,11 +120,11 @@ mod tests {
         let found = finding(judged(&RULE, &evidence));
         assert_eq!(
             found.message,
-            "2,770 of 27,120 responses were redirects (10 %, status 302) to /login: a redirect was measured in place of a \
-             page"
+            "2,770 of 27,120 responses were redirects (10 %, status 302) to http://127.0.0.1:8080/login: a redirect was \
+             measured in place of a page"
         );
         assert!(found.remedy.contains("the other 24,350 responses were no redirects"), "{}", found.remedy);
-        assert!(!found.remedy.contains("measure /login instead"), "{}", found.remedy);
+        assert!(!found.remedy.contains("/login instead"), "{}", found.remedy);
     }
 
     #[test]

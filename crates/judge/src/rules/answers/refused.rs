@@ -21,18 +21,28 @@ pub(crate) const RULE: Rule = Rule {
     check: Check::Run(check),
 };
 
+/// True if servers refuse clients with this status.
+pub(crate) fn is_refusal(status: u16) -> bool {
+    REFUSALS.contains(&status)
+}
+
+/// Refusals that were not declared, by status.
+pub(crate) fn undeclared(evidence: &Evidence) -> impl Iterator<Item = (u16, u64)> {
+    let declared = |status: u16| evidence.plan.contracts().any(|c| c.declared && c.status == Some(status));
+    let statuses = evidence.cohort.status.iter().map(|(status, n)| (*status, *n));
+    statuses.filter(move |(status, n)| is_refusal(*status) && !declared(*status) && *n > 0)
+}
+
 fn check(evidence: &Evidence) -> Outcome {
     let completed = evidence.cohort.counts.completed;
-    let declared = |status: u16| evidence.plan.contracts().any(|c| c.declared && c.status == Some(status));
-    let refused = REFUSALS.iter().filter(|status| !declared(**status));
-    let refused: Vec<_> = refused.filter_map(|status| evidence.cohort.status.get_key_value(status)).collect();
-    let total: u64 = refused.iter().map(|(_, n)| **n).sum();
-    let Some((status, _)) = refused.iter().max_by_key(|(_, n)| **n).filter(|_| total > 0) else {
+    let refused: Vec<_> = undeclared(evidence).collect();
+    let total: u64 = refused.iter().map(|(_, n)| n).sum();
+    let Some((status, _)) = refused.iter().max_by_key(|(_, n)| *n).copied() else {
         return Outcome::Pass;
     };
     let share = total as f64 / completed as f64;
     let state = if share > INVALID_SHARE { FindingState::Invalid } else { FindingState::Warning };
-    let what = if **status == 429 { "a rate limiter was measured" } else { "a ban or an access rule was measured" };
+    let what = if status == 429 { "a rate limiter was measured" } else { "a ban or an access rule was measured" };
     let message = format!(
         "{} of {} responses refused ({}, status {status}): {what}",
         count(total),

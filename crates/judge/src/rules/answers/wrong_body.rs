@@ -165,7 +165,8 @@ mod tests {
         let verdict = crate::judge_run(&evidence);
         for rule in ["ER-01", "ER-03", "ER-09"] {
             let found = verdict.findings.iter().find(|found| found.rule == rule).expect("it fires");
-            assert_eq!(found.remedy, MEASURE_GET, "{rule}");
+            let is_first = rule == verdict.findings[0].rule;
+            assert_eq!(found.remedy, if is_first { MEASURE_GET } else { "the same as for ER-01" }, "{rule}");
         }
     }
 
@@ -184,7 +185,8 @@ mod tests {
             let verdict = crate::judge_run(&evidence);
             let of = |rule: &str| verdict.findings.iter().find(|found| found.rule == rule).expect("it fires");
             assert!(of("ER-03").message.starts_with(&format!("the server sent {message}")), "{:?}", of("ER-03"));
-            assert!(of("ER-03").remedy.contains(remedy) && of("ER-01").remedy == of("ER-03").remedy, "{status}");
+            assert!(of("ER-01").remedy.contains(remedy), "{status}: {:?}", of("ER-01"));
+            assert_eq!(of("ER-03").remedy, "the same as for ER-01", "{status}");
         }
     }
 

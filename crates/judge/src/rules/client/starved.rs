@@ -2,6 +2,7 @@
 
 use crate::facts::disturbed::{Taken, left, taken};
 use crate::facts::{Placement, may_part_cpus, observed, placement};
+use crate::rules::load::colocated::part_client_and_server;
 use crate::{Applies, Check, Need, Outcome, Rule};
 use model::human::percent;
 use model::{Cause, Evidence, FindingState, NS_PER_S, ThreadObserved};
@@ -66,11 +67,7 @@ fn shared(evidence: &Evidence, waited: f64) -> Outcome {
     }
     let message =
         format!("a load thread waited for a CPU {} of the time: client and server share CPUs", percent(waited));
-    let remedy = match may_part_cpus(evidence) {
-        true => "pin client (--cpus) and server (taskset) to separate CPUs",
-        false => "measure from another machine",
-    };
-    let remedy = remedy.to_owned();
+    let remedy = part_client_and_server(evidence);
     Outcome::fired(RULE.id, FindingState::Note, message, remedy, [("wait_share", waited)])
 }
 

@@ -4,7 +4,9 @@ use crate::facts::disturbed::{self, INVALID_SHARE, Taken, account};
 use crate::text::{list, observable, program};
 use crate::{Applies, Check, Need, Outcome, Rule, Whose};
 use model::human::percent;
-use model::{Basis, Cause, Evidence, FindingState, MachineObserved, OTHER_VARIANT, OtherObserved, OthersObserved};
+use model::{
+    Basis, Cause, Evidence, FindingState, MachineObserved, OTHER_VARIANT, OtherObserved, OthersObserved, known_program,
+};
 
 const WARNING_SHARE: f64 = 0.02;
 /// Of the CPUs that the server may use, where these are a few.
@@ -20,6 +22,12 @@ const OWN_WORK: &str = "ksoftirqd/";
 const KERNEL: [&str; 5] = ["kworker/", "kdamond", "rcu_", "migration/", "kcompactd"];
 /// What a second one of this program is called.
 const PLIMSOLL: &str = "plimsoll";
+/// Programs that servers are written for, beside those that are servers themselves; a version may follow.
+const RUNTIMES: [&str; 6] = ["java", "node", "php", "postgres", "python", "ruby"];
+/// Share of what others used from which on the programs together took most of it.
+const MOST: f64 = 0.5;
+/// By as much the parts may differ from the sum, which is counted apart from them.
+const ROUNDED: f64 = 0.02;
 const CAUSES: &[Cause] = &[Cause::OtherPrograms, Cause::ServerWait];
 
 pub(crate) const RULE: Rule = Rule {
@@ -99,7 +107,12 @@ fn of_foreign(evidence: &Evidence, others: &OthersObserved, place: &Place) -> Ou
     let background = place.had_by_others.map_or(cores, |had| had.min(cores)) / place.servers;
     let left = left(evidence, background, place.servers);
     let waited = disturbed::left(evidence, &[Cause::ServerWait]).unwrap_or(0.0);
-    let (which, named) = (place.words(), named(&foreign, place.servers));
+    let of_named: f64 = foreign.iter().map(|other| other.cpu_cores).sum();
+    // On which CPUs a program ran is not known, so its part may be of others than the server's.
+    let (which, named) = match of_named <= background * place.servers * (1.0 + ROUNDED) {
+        true => (place.words(), named(&foreign, place.servers)),
+        false => (place.words(), format!("of the whole machine: {}", named(&foreign, place.all))),
+    };
     let mut facts = format!("other processes used {} of {which} ({named})", percent(background));
     if waited > WARNING_SHARE {
         facts +=
@@ -115,22 +128,49 @@ fn of_foreign(evidence: &Evidence, others: &OthersObserved, place: &Place) -> Ou
     Taken { warning_share: place.warning_share(), bound_share, ..taken }.outcome(evidence)
 }
 
-/// What is to be done about them.
+/// What is to be done about the programs that took most of it.
 fn remedy(foreign: &[&OtherObserved]) -> String {
-    if foreign.iter().any(|other| program(&other.name) == PLIMSOLL) {
-        return "another plimsoll measures or serves on this machine: measure again when it has ended".to_owned();
-    }
-    // What the kernel does for a disk, a device or memory can be neither stopped nor be the server's.
-    let Some(first) = foreign.iter().find(|other| !begins(&KERNEL, &other.name)) else {
-        return match foreign.first() {
-            Some(thread) => {
-                format!("measure again when the kernel has less to do: {} is a thread of its own", thread.name)
-            }
-            None => "stop them and measure again".to_owned(),
-        };
+    // What the kernel does for a disk, a device or memory can be neither ended nor be the server's.
+    let (kernel, mut programs): (Vec<&OtherObserved>, Vec<&OtherObserved>) =
+        foreign.iter().copied().partition(|other| begins(&KERNEL, &other.name));
+    programs.sort_by(|a, b| b.cpu_cores.total_cmp(&a.cpu_cores));
+    let Some(first) = programs.first() else {
+        return kernel.first().map_or_else(
+            || "end other programs on this machine, and measure again".to_owned(),
+            |thread| format!("measure again when the kernel has less to do: {} is a thread of its own", thread.name),
+        );
     };
-    let (name, typed) = (program(&first.name), observable(&first.name));
-    format!("stop them and measure again; if {name} works for the server, monitor it: --observe {typed}")
+    let name = program(&first.name);
+    if name == PLIMSOLL {
+        return "another plimsoll is running on this machine: wait until it has ended, and measure again".to_owned();
+    }
+    let takers = takers(&programs);
+    let they = if takers.len() == 1 { "it has" } else { "they have" };
+    let end = format!("end {} or wait until {they} ended, and measure again", list(&takers));
+    match is_server(name) {
+        true => format!("{end}; if {name} works for the server, monitor it: --observe {}", observable(&first.name)),
+        false => end,
+    }
+}
+
+/// Names of the programs that together took most of what these took, the largest first.
+fn takers(programs: &[&OtherObserved]) -> Vec<String> {
+    let all: f64 = programs.iter().map(|other| other.cpu_cores).sum();
+    let mut taken = 0.0;
+    let is_needed = |other: &&&OtherObserved| {
+        let is_needed = taken < MOST * all;
+        taken += other.cpu_cores;
+        is_needed
+    };
+    programs.iter().take(NAMED_MAX).take_while(is_needed).map(|other| program(&other.name).to_owned()).collect()
+}
+
+/// True if programs of this name serve: shells, compilers, tests and browsers do not.
+fn is_server(name: &str) -> bool {
+    let is_runtime = |runtime: &&'static str| {
+        name.strip_prefix(*runtime).is_some_and(|rest| rest.bytes().all(|c| c.is_ascii_digit() || c == b'.'))
+    };
+    known_program(name).is_some() || RUNTIMES.iter().any(is_runtime)
 }
 
 /// What programs did of which it cannot be seen whether they work for the server; none where they did next to nothing.
@@ -144,11 +184,13 @@ fn of_undecided(evidence: &Evidence, others: &OthersObserved, cpus: f64) -> Opti
          taken CPU time from it{}",
         certain(others, cpus)
     );
-    let remedy = format!(
-        "run plimsoll as root; or, if {} works for the server, monitor it: --observe {}",
-        program(&first.name),
-        observable(&first.name)
-    );
+    let remedy = match program(&first.name) {
+        name if is_server(name) => format!(
+            "run plimsoll as root; or, if {name} works for the server, monitor it: --observe {}",
+            observable(&first.name)
+        ),
+        name => format!("run plimsoll as root, or end {name} and measure again"),
+    };
     // A backend of another user may use nearly all of the CPUs: that it may be one is no reason to give the numbers up.
     let taken = Taken::new(RULE.id, CAUSES, share.min(INVALID_SHARE), facts, &remedy);
     Some(Taken { warning_share: WARNING_SHARE, bound_share: WARNING_SHARE, ..taken }.outcome(evidence))
@@ -271,24 +313,49 @@ mod tests {
         assert_eq!(state(&judged(&RULE, &with(&[("kdamond.0", 0.1)], 0.9))), Some(FindingState::Warning));
     }
 
+    fn remedy_of(others: &[(&str, f64)]) -> String {
+        finding(judged(&RULE, &with(others, 0.9))).remedy
+    }
+
     #[test]
     fn advice_has_names_that_can_be_typed() {
-        let found = finding(judged(&RULE, &with(&[("bash (ended children)", 0.5)], 0.9)));
-        assert!(found.remedy.ends_with("if bash works for the server, monitor it: --observe bash"), "{found:?}");
-        let found = finding(judged(&RULE, &with(&[("php-fpm8.2 (ended children)", 1.2)], 0.9)));
-        assert!(found.remedy.ends_with("--observe php-fpm8.2"), "{found:?}");
         let worker = ("kworker/0:1-events", 0.6);
-        let found = finding(judged(&RULE, &with(&[worker, ("bash", 0.5)], 0.9)));
-        assert!(found.remedy.ends_with("--observe bash"), "{found:?}");
-        let found = finding(judged(&RULE, &with(&[worker], 0.9)));
-        assert!(found.remedy.ends_with("kworker/0:1-events is a thread of its own"), "{found:?}");
+        assert!(remedy_of(&[("php-fpm8.2 (ended children)", 1.2)]).ends_with("--observe php-fpm8.2"));
+        assert!(remedy_of(&[worker, ("nginx", 0.5)]).ends_with("--observe nginx"));
+        assert!(remedy_of(&[worker]).ends_with("kworker/0:1-events is a thread of its own"));
         assert_eq!([observable("tmux: server"), observable("it's")], ["'tmux: server'", r"'it'\''s'"]);
+    }
+
+    /// "Another plimsoll measures on this machine", of one with 2 %, where a test binary took 60 %; "--observe bash".
+    #[test]
+    fn advice_was_about_a_program_that_had_taken_little() {
+        let found = remedy_of(&[("plimsoll", 0.04), ("end_to_end-7b1c", 1.2)]);
+        assert_eq!(found, "end end_to_end-7b1c or wait until it has ended, and measure again");
+        let found =
+            remedy_of(&[("bash (ended children)", 0.4), ("cc1plus", 0.5), ("chromium", 0.4), ("plimsoll", 0.1)]);
+        assert_eq!(found, "end cc1plus and bash or wait until they have ended, and measure again");
+        let found = remedy_of(&[("plimsoll", 0.5), ("cc1plus", 0.2)]);
+        assert_eq!(found, "another plimsoll is running on this machine: wait until it has ended, and measure again");
+    }
+
+    /// `rustc` ran on CPUs that the server may not use as well: "used 20 % of the server's CPUs (rustc 180 %)".
+    #[test]
+    fn shares_of_named_programs_added_up_to_more_than_the_whole() {
+        let mut evidence = with(&[("rustc", 1.8)], 0.6);
+        let observed = evidence.observed.as_mut().expect("seen");
+        let machine = observed.machine.as_mut().expect("seen");
+        (machine.cpu_busy_mean, machine.cpu_shares) = (vec![1.0, 0.2], vec![CpuShares::default(); 2]);
+        let server = observed.server.as_mut().expect("seen");
+        (server.cpus, server.cpu_cores) = (vec![0], 0.8);
+        let found = finding(judged(&RULE, &evidence));
+        let words = "other processes used 20 % of the server's CPUs (of the whole machine: rustc 90 %)";
+        assert!(found.message.starts_with(words), "{}", found.message);
     }
 
     /// Programs of these names were "may work for this server", a note, and a load beside them ended VALID with 1,664/s of 2,000/s.
     #[test]
     fn a_program_is_no_part_of_the_server_by_its_name() {
-        for name in ["php-fpm8.2", "python3", "node", "java", "ruby", "mariadbd", "nginx", "postgres", "sh"] {
+        for name in ["php-fpm8.2", "python3.11", "node", "java", "ruby", "mariadbd", "nginx", "postgres"] {
             let found = finding(judged(&RULE, &with(&[(name, 0.5)], 0.9)));
             assert_eq!(found.state, FindingState::Bound, "{name}");
             assert!(found.remedy.ends_with(&format!("--observe {name}")), "{}", found.remedy);
@@ -334,12 +401,6 @@ mod tests {
         let found = finding(judged(&RULE, &evidence));
         assert_eq!(found.state, FindingState::Bound);
         assert!(found.message.contains("waited for a CPU meanwhile for 20 % of the time"), "{}", found.message);
-    }
-
-    #[test]
-    fn another_plimsoll_is_told_as_such() {
-        let found = finding(judged(&RULE, &with(&[("plimsoll", 0.5)], 0.9)));
-        assert!(found.remedy.starts_with("another plimsoll measures"), "{}", found.remedy);
     }
 
     /// Eight compilers for 6 s of 30, all of it set aside, were told as 17 % of remaining use: "at least".

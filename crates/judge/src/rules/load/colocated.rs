@@ -64,10 +64,11 @@ fn check(evidence: &Evidence) -> Outcome {
         (FindingState::Bound, format!("{facts}: alone, the server would sustain this much or more, with lower latency"))
     };
     let figures = [("shared_busy", busy), ("client_cores", own)];
-    Outcome::fired(RULE.id, state, message, remedy(evidence), figures)
+    Outcome::fired(RULE.id, state, message, part_client_and_server(evidence), figures)
 }
 
-fn remedy(evidence: &Evidence) -> String {
+/// What is to be done where client and server take CPU time from each other.
+pub(crate) fn part_client_and_server(evidence: &Evidence) -> String {
     if !may_part_cpus(evidence) {
         return "measure from another machine".to_owned();
     }

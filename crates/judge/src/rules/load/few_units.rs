@@ -2,14 +2,15 @@
 
 use crate::{Applies, Check, Outcome, Rule};
 use model::human::plural;
-use model::{Evidence, FindingState, SweepEvidence};
+use model::{Evidence, FindingState, SweepEvidence, SweepPoint};
 use stats::RUNS_MIN;
 
 pub(crate) const RULE: Rule = Rule {
     id: "ST-06",
     title: "few iterations",
     detects: "too few measurements for a confidence interval",
-    threshold: "< 6 iterations: note, no interval over those of one load (t intervals are too wide)",
+    threshold: "< 6 iterations: note, no interval over those of one load (t intervals are too wide); a comparison without a \
+                whole block: invalid",
     applies: Applies::Always,
     needs: &[],
     conditions: "",
@@ -31,12 +32,26 @@ fn check_sweep(sweep: &SweepEvidence) -> Outcome {
         return Outcome::Pass;
     }
     let n = plural(fewest as u64, "iteration");
-    fired(fewest as u64, format!("{n} of each load: too few for a confidence interval of each"))
+    let message = format!("{n} of each load: too few for a confidence interval of each");
+    // Iterations of which next to nothing was undisturbed do not count.
+    let is_lost = |point: &SweepPoint| (point.iterations_per_s.len() as u64) < u64::from(point.evidence.iterations);
+    match sweep.points.iter().any(is_lost) {
+        true => with(
+            fewest as u64,
+            message,
+            "end what disturbs this machine: iterations that were disturbed too much do not count; or measure more of them \
+             (--iterations)",
+        ),
+        false => fired(fewest as u64, message),
+    }
 }
 
 fn fired(n: u64, message: String) -> Outcome {
-    let remedy = "before comparing, sweep --iterations 6, with --restart if plimsoll starts the server".to_owned();
-    Outcome::fired(RULE.id, FindingState::Note, message, remedy, [("iterations", n as f64)])
+    with(n, message, "before comparing, sweep --iterations 6, with --restart if plimsoll starts the server")
+}
+
+fn with(n: u64, message: String, remedy: &str) -> Outcome {
+    Outcome::fired(RULE.id, FindingState::Note, message, remedy.to_owned(), [("iterations", n as f64)])
 }
 
 #[cfg(test)]

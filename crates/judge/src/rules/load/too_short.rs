@@ -16,6 +16,9 @@ use stats::BATCHES_MIN;
 
 const INVALID_NS: u64 = 5 * NS_PER_S;
 const ADVISED_NS: u64 = 30 * NS_PER_S;
+/// What takes time from a measurement, and what is to be done where nobody can end it.
+const DISTURBERS: &str = "what disturbs this machine (rules CL-08, CL-09, EN-01 and EN-03 name it)";
+const QUIETER: &str = "measure in a quieter period";
 /// Nobody measures one load longer for a quantile.
 const LONGEST_S: f64 = 3600.0;
 /// Responses that came one after the other, below which a number of requests says nothing: as few as batches of an interval.
@@ -37,6 +40,24 @@ pub(crate) const RULE: Rule = Rule {
     conditions: "",
     check: Check::Both { run: check, sweep: check_sweep },
 };
+
+/// What is to be said of a plan before its load where so many windows of this length are too short for any result.
+#[must_use]
+pub fn planned_too_short(window_ns: u64, iterations: u64) -> Option<String> {
+    let iterations = iterations.max(1);
+    let planned = match iterations {
+        1 => seconds(window_ns),
+        _ => format!("{} in {}", seconds(window_ns), plural(iterations, "iteration")),
+    };
+    let enough_s = INVALID_NS.div_ceil(iterations).div_ceil(NS_PER_S);
+    (window_ns.saturating_mul(iterations) < INVALID_NS).then(|| {
+        format!(
+            "{planned} is below the {} that rule {} requires, so the result will be INVALID; use -d {enough_s}s or more",
+            seconds(INVALID_NS),
+            RULE.id
+        )
+    })
+}
 
 fn check(evidence: &Evidence) -> Outcome {
     let n = evidence.latency.response.n;
@@ -64,7 +85,8 @@ fn check(evidence: &Evidence) -> Outcome {
             format!("{} {requests} too few for {}, not shown", count(n), list(&names))
         }
     };
-    let time_s = time_s(by_time.is_some(), undisturbed_ns.map(|ns| (evidence, ns)));
+    let little = undisturbed_ns.map(|ns| (evidence, ns));
+    let time_s = time_s(by_time.is_some(), little);
     let mut figures = vec![("measured_ns".to_owned(), evidence.measured_ns as f64), ("n".to_owned(), n as f64)];
     figures.extend(undisturbed_ns.map(|ns| ("undisturbed_ns".to_owned(), ns as f64)));
     figures.extend(withheld.iter().map(|(quantile, tail_n)| (quantile.tail_figure(), *tail_n)));
@@ -72,7 +94,10 @@ fn check(evidence: &Evidence) -> Outcome {
         rule: RULE.id.to_owned(),
         state,
         message,
-        remedy: remedy(evidence, time_s, &those_of_known_times(evidence, &withheld)),
+        remedy: fitting(
+            little.is_some() || is_mostly_set_aside(evidence),
+            remedy(evidence, time_s, &those_of_known_times(evidence, &withheld)),
+        ),
         evidence: figures.into_iter().collect(),
     })
 }
@@ -91,6 +116,11 @@ const fn is_rate_known(evidence: &Evidence) -> bool {
 fn little_undisturbed_ns(evidence: &Evidence) -> Option<u64> {
     let seen = evidence.disturbance.as_ref().filter(|seen| seen.basis == Basis::Clean)?;
     (evidence.measured_ns >= INVALID_NS && seen.clean_ns < INVALID_NS).then_some(seen.clean_ns)
+}
+
+/// True if more of the window was set aside than the numbers rest on, so that requests are missing too.
+fn is_mostly_set_aside(evidence: &Evidence) -> bool {
+    evidence.disturbance.as_ref().is_some_and(|seen| seen.basis == Basis::Clean && seen.set_aside_ns > seen.clean_ns)
 }
 
 fn undisturbed_part(evidence: &Evidence, undisturbed_ns: u64) -> String {
@@ -157,7 +187,8 @@ fn check_sweep(sweep: &SweepEvidence) -> Outcome {
     let without_p99: Vec<_> = sweep.points.iter().map(|p| &p.evidence).filter(|e| is_without_p99(e)).collect();
     let mut parts = Vec::new();
     let mut state = FindingState::Note;
-    let time_s = time_s(by_time.is_some(), little.map(|(i, ns)| (&sweep.points[i].evidence, ns)));
+    let little = little.map(|(i, ns)| (&sweep.points[i].evidence, ns));
+    let time_s = time_s(by_time.is_some(), little);
     if let Some((by_time, short)) = by_time {
         state = by_time;
         parts.push(short);
@@ -170,9 +201,15 @@ fn check_sweep(sweep: &SweepEvidence) -> Outcome {
     }
     let slowest = without_p99.iter().min_by_key(|evidence| evidence.latency.response.n);
     let advised_by = slowest.copied().unwrap_or(&sweep.points[peak].evidence);
-    let remedy = remedy(advised_by, time_s, slowest.map(|_| Quantile::P99).as_slice());
+    let is_disturbed = little.is_some() || is_mostly_set_aside(advised_by);
+    let remedy = fitting(is_disturbed, remedy(advised_by, time_s, slowest.map(|_| Quantile::P99).as_slice()));
     let figures = [("measured_ns", measured_ns as f64), ("points_without_p99", without_p99.len() as f64)];
     Outcome::fired(RULE.id, state, parts.join("; "), remedy, figures)
+}
+
+/// A time that was planned, as it is written.
+fn seconds(ns: u64) -> String {
+    if ns.is_multiple_of(NS_PER_S) { format!("{} s", ns / NS_PER_S) } else { time(ns as f64) }
 }
 
 /// Quantiles with too few requests beyond them, and how many these are; the lowest first.
@@ -186,9 +223,13 @@ fn withheld(evidence: &Evidence) -> Vec<(Quantile, f64)> {
 fn by_time(measured_ns: u64) -> Option<(FindingState, String)> {
     let measured = time(measured_ns as f64);
     match measured_ns {
-        ..INVALID_NS => Some((FindingState::Invalid, format!("only {measured} of the required 5 s: chance decides"))),
+        ..INVALID_NS => {
+            let required = seconds(INVALID_NS);
+            Some((FindingState::Invalid, format!("only {measured} of the required {required}: chance decides")))
+        }
         INVALID_NS..ADVISED_NS => {
-            Some((FindingState::Note, format!("only {measured} of the advised 30 s: rare events may be missing")))
+            let advised = seconds(ADVISED_NS);
+            Some((FindingState::Note, format!("only {measured} of the advised {advised}: rare events may be missing")))
         }
         ADVISED_NS.. => None,
     }
@@ -233,11 +274,20 @@ fn remedy(evidence: &Evidence, time_s: f64, missing: &[Quantile]) -> String {
     }
 }
 
+/// Advice that fits the reason: a longer window is of no use by itself where the time was disturbed.
+fn fitting(is_disturbed: bool, remedy: String) -> String {
+    match is_disturbed {
+        false => remedy,
+        true if remedy == QUIETER => format!("end {DISTURBERS}, or {QUIETER}"),
+        true => format!("end {DISTURBERS}, or {QUIETER}; if neither is possible, {remedy}"),
+    }
+}
+
 /// Advice where the time that would do is no time that anybody measures.
 fn beyond_an_hour(time_s: f64, quantile: Option<Quantile>, share: f64) -> String {
     let advised_s = if time_s > LONGEST_S { 0.0 } else { time_s };
     match quantile {
-        _ if time_s > LONGEST_S => "measure in a quieter period".to_owned(),
+        _ if time_s > LONGEST_S => QUIETER.to_owned(),
         Some(name) if advised_s > 0.0 => {
             format!(
                 "measure longer: -d {:.0}s; at this rate {name} would take over an hour",
@@ -260,6 +310,21 @@ mod tests {
         evidence.measured_ns = seconds * NS_PER_S;
         evidence.latency.response.n = n;
         evidence
+    }
+
+    /// Runs of 2 s, and sweeps of one iteration, were measured to their end before anybody said that they are INVALID.
+    #[test]
+    fn a_plan_that_can_only_end_invalid_was_started_without_a_word() {
+        let of = |seconds: u64, iterations| planned_too_short(seconds * NS_PER_S, iterations);
+        assert_eq!(
+            of(2, 1).as_deref(),
+            Some("2 s is below the 5 s that rule LD-04 requires, so the result will be INVALID; use -d 5s or more")
+        );
+        assert!(
+            of(2, 2).is_some_and(|said| said.starts_with("2 s in 2 iterations") && said.ends_with("-d 3s or more"))
+        );
+        assert_eq!((of(2, 3), of(5, 1)), (None, None));
+        assert!(RULE.threshold.contains("measured < 5 s"), "the catalogue names the same value");
     }
 
     #[test]
@@ -365,7 +430,7 @@ mod tests {
         let mut counted = run(20, 1);
         counted.plan.stop = Stop::Count { requests: 1 };
         assert_eq!(remedy(&counted), p90);
-        assert_eq!(remedy(&undisturbed(1_000_000, 15)), "measure in a quieter period");
+        assert!(remedy(&undisturbed(1_000_000, 15)).ends_with(", or measure in a quieter period"));
     }
 
     #[test]
@@ -405,7 +470,10 @@ mod tests {
         let found = finding(judged(&RULE, &undisturbed(600_000_000, 15)));
         assert_eq!(found.state, FindingState::Warning);
         let expected = "the numbers rest on only 600 ms of undisturbed time, of 15.0 s measured: chance may decide";
-        assert_eq!((found.message.as_str(), found.remedy.as_str()), (expected, "measure longer: -d 125s"));
+        assert_eq!(found.message, expected);
+        // "Measure longer" alone, of a machine that was busy with something else.
+        assert!(found.remedy.starts_with("end what disturbs this machine"), "{}", found.remedy);
+        assert!(found.remedy.ends_with("if neither is possible, measure longer: -d 125s"), "{}", found.remedy);
         assert_eq!(found.evidence["undisturbed_ns"], 6e8);
         assert_eq!(state(&judged(&RULE, &undisturbed(4 * NS_PER_S, 60))), Some(FindingState::Warning));
         assert_eq!(state(&judged(&RULE, &undisturbed(5 * NS_PER_S, 15))), Some(FindingState::Note));

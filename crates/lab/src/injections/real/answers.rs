@@ -12,10 +12,13 @@ pub(super) static ALL: &[Real] = &[
     },
     Real {
         rules: &["ER-02"],
-        fault: "redirect to /bytes/10",
+        // A redirect that the probe sees is refused before the load.
+        fault: "one response in ten redirects to /login",
         may: &[],
-        faulty: "target --redirect /bytes/10; load 2s / -c 8",
-        clean: "target; load 2s / -c 8",
+        faulty: "site 'if (mt_rand(0, 9) == 0) { header(\"Location: /login\"); } echo 1;'
+            measure run --serve \"php-fpm root=$PWD/site\" -c 2 -d 6s --warmup 0s",
+        clean: "site 'mt_rand(0, 9); echo 1;'
+            measure run --serve \"php-fpm root=$PWD/site\" -c 2 -d 6s --warmup 0s",
     },
     Real {
         rules: &["ER-03"],

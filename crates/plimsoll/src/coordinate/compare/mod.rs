@@ -8,11 +8,13 @@
 
 mod block;
 mod bound;
+mod budget;
 mod canary;
 
 use super::Search;
 pub(crate) use block::{Block, Made, Place};
 pub(crate) use bound::Open;
+pub(crate) use budget::{budget_text, least_blocks, refusal};
 pub(crate) use canary::{canaries, deviating};
 use model::{Bound, CompareEnd, CompareLoad, CompareMetric, CompareSettings};
 use stats::{BLOCK_REPEATS_MAX, Looks, RUNS_MIN, Stop, effect, precision, shuffled_blocks};
@@ -56,8 +58,9 @@ pub(crate) struct Asked {
     pub(crate) left_ns: u64,
     /// About how long a block takes; ns.
     pub(crate) block_ns: u64,
-    /// Blocks in all that the wanted precision needs, and that half-width, relative; none before that is known.
-    pub(crate) blocks_needed: Option<u64>,
+    /// Blocks in all that are needed: those of an interval, and once the spread is known those of the wanted precision.
+    pub(crate) blocks_needed: u64,
+    /// Wanted half-width of the intervals, relative; none where the number of blocks is fixed.
     pub(crate) wanted: Option<f64>,
 }
 
@@ -204,12 +207,17 @@ impl BlockSearch {
         Some(if is_clear { CompareEnd::Clear } else { CompareEnd::Precise })
     }
 
-    /// Blocks in all that the quantities which decide need; none before the pilot is over.
-    fn blocks_needed(&self) -> Option<u64> {
-        let Some(wanted) = self.settings.precision else { return Some(self.settings.blocks_max) };
-        if self.counted() < PILOT {
-            return None;
-        }
+    /// Blocks in all that are needed: before the pilot is over those of an interval, then those of the wanted precision.
+    pub(crate) fn blocks_needed(&self) -> u64 {
+        self.precision_needs().unwrap_or_else(|| match self.settings.precision {
+            Some(_) => least_blocks(self.settings.blocks_max),
+            None => self.settings.blocks_max,
+        })
+    }
+
+    /// Blocks in all that the quantities which decide need for the wanted precision; none before the pilot is over.
+    fn precision_needs(&self) -> Option<u64> {
+        let wanted = self.settings.precision.filter(|_| self.counted() >= PILOT)?;
         let primary = self.settings.loads.iter().filter_map(|load| Some((*load, self.primary(*load)?)));
         let of_arms = primary.flat_map(|(load, metric)| {
             let confidence = self.confidence(load, metric);
@@ -219,6 +227,13 @@ impl BlockSearch {
             })
         });
         of_arms.max().map(|needed| needed.min(self.settings.blocks_max))
+    }
+
+    /// About how much longer the blocks take that are still needed, at the pace so far; 0 where enough of them count. ns
+    pub(crate) fn more_ns(&self) -> u64 {
+        let more = self.blocks_needed().saturating_sub(self.counted());
+        let each_ns = self.spent_ns.checked_div(self.counted()).unwrap_or(0).max(self.block_ns());
+        more.saturating_mul(each_ns)
     }
 
     /// Begins the next block.

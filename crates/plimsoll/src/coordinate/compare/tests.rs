@@ -147,7 +147,12 @@ fn a_known_effect_is_found_in_spite_of_drift_and_no_more_blocks_are_made_than_it
     assert_eq!(call, Call::Worse);
     assert!([Some(CompareEnd::Precise), Some(CompareEnd::Clear)].contains(&search.end()), "{:?}", search.end());
     assert!((PILOT..40).contains(&search.counted()), "{}", search.counted());
-    assert!(lab.kept.iter().filter(|asked| asked.counted < PILOT).all(|asked| asked.blocks_needed.is_none()));
+    let before_pilot: Vec<u64> =
+        lab.kept.iter().filter(|asked| asked.counted < PILOT).map(|asked| asked.blocks_needed).collect();
+    assert!(
+        before_pilot.iter().all(|needed| *needed == PILOT),
+        "progress names the blocks of an interval: {before_pilot:?}"
+    );
 }
 
 #[test]
@@ -172,6 +177,7 @@ fn no_block_is_begun_that_does_not_fit_into_the_budget() {
     // 30 s a block.
     assert_eq!((search.counted(), search.end(), search.spent_ns()), (3, Some(CompareEnd::BudgetEnded), 90 * NS_PER_S));
     assert_eq!(lab.kept[5].left_ns, 70 * NS_PER_S);
+    assert_eq!((search.blocks_needed(), search.more_ns()), (PILOT, 90 * NS_PER_S), "three more for an interval");
 }
 
 #[test]

@@ -12,12 +12,13 @@ mod trial;
 
 use super::Facts;
 use crate::coordinate::Search;
-use crate::coordinate::compare::{Block, BlockSearch, Made, canaries, deviating};
+use crate::coordinate::compare::{Block, BlockSearch, Made, budget_text, canaries, deviating};
 use bounds::Merged;
 use capacity::FoundCapacity;
 pub(super) use capacity::SearchedCapacity;
 use evidence::EvidenceBuilder;
 use judge::{ComparedLoad, ComparisonClaim, FailIf, judge_comparison, responses_differ};
+use model::human::time;
 use model::{
     ArmLoadRecord, ArmRecord, BlockRecord, Call, CompareEnd, CompareLoad, CompareRecord, CompareTrialRecord,
     CompareValues, Evidence, FORMAT_COMPARE, FailIfRecord, FailIfState, MetricRecord, Verdict, VerdictState,
@@ -64,7 +65,7 @@ pub(super) fn compare_record(facts: &Facts, trials: &[ComparedTrial]) -> Result<
         aa_floor,
         aa_floor_basis,
         ended,
-        reason: reason(facts, ended),
+        reason: reason(facts, ended, search),
         blocks: walked.blocks(arms),
         trials: walked.trials(arms),
         runs,
@@ -90,8 +91,19 @@ fn ended(facts: &Facts, search: &BlockSearch) -> CompareEnd {
 }
 
 /// The same in words.
-fn reason(facts: &Facts, ended: CompareEnd) -> String {
+fn reason(facts: &Facts, ended: CompareEnd, search: &BlockSearch) -> String {
     match (ended, &facts.gone) {
+        (CompareEnd::BudgetEnded, None) => match search.more_ns() {
+            0 => ended.words().to_owned(),
+            more_ns => format!(
+                "{}; {} of the {} blocks that are needed count, so about {} more would do: --budget {}",
+                ended.words(),
+                search.counted(),
+                search.blocks_needed(),
+                time(more_ns as f64),
+                budget_text(search.spent_ns().saturating_add(more_ns))
+            ),
+        },
         (CompareEnd::TargetGone, Some(why)) => why.clone(),
         (CompareEnd::Interrupted, _) if facts.agent_lost.is_some() => "an agent was lost".to_owned(),
         _ => ended.words().to_owned(),
@@ -147,6 +159,7 @@ fn verdict(walked: &Walked<'_>, arms: &[ArmRecord], known: &[(usize, CompareLoad
     judge_comparison(&ComparisonClaim {
         loads: &loads,
         blocks: walked.search.counted(),
+        repeated: blocks.iter().filter(|block| block.is_complete() && !block.counts()).count() as u64,
         canaries: canaries(blocks).len() as u64,
         deviating: &deviating(blocks).iter().map(|block| *block as u64 + 1).collect::<Vec<_>>(),
         uneven: blocks.iter().filter(|block| block.counts() && block.is_disturbed()).count() as u64,

@@ -212,22 +212,40 @@ fn of_metric(
         decided @ (Call::Better | Call::Worse) => decided,
         Call::SmallChange | Call::Same | Call::CannotTell => Call::CannotTell,
     };
+    let primary = matches!(metric, CompareMetric::ServerCpuNsPerRequest | CompareMetric::GoodputPerS);
     let whose = [bounds::words(baseline_name, bounds[0]), bounds::words(name, bounds[1])];
     Some(MetricRecord {
         metric,
         load: CompareLoad::Stored,
         arm: name.to_owned(),
-        primary: matches!(metric, CompareMetric::ServerCpuNsPerRequest | CompareMetric::GoodputPerS),
+        primary,
         baseline: one.value,
         value: other.value,
         ratio,
-        bound: bounds::sentence(whose.into_iter().flatten()),
+        bound: bounds::sentence(whose.into_iter().flatten())
+            .or_else(|| without_interval([(baseline_name, &one), (name, &other)]).filter(|_| primary)),
         call,
         method: None,
         p_value: None,
         p_adjusted: None,
         sd_log: None,
         precision: None,
+    })
+}
+
+/// Why a ratio of stored runs is open on both sides: a run of few iterations knows no interval of its own, and blocks are
+/// none of what was compared.
+fn without_interval(values: [(&str, &Estimate); 2]) -> Option<String> {
+    let lacking = |(_, value): &(&str, &Estimate)| value.low.is_none() || value.high.is_none();
+    let names: Vec<String> = values.into_iter().filter(lacking).map(|(name, _)| format!("'{name}'")).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "the stored {} of {} {} no interval to compare; measure longer (-d 30s), or both side by side (plimsoll compare \
+             with URLs or --serve)",
+            if names.len() == 1 { "value" } else { "values" },
+            names.join(" and "),
+            if names.len() == 1 { "has" } else { "have" }
+        )
     })
 }
 
@@ -254,6 +272,15 @@ mod tests {
 
     fn estimate(value: f64, off: Option<f64>) -> Estimate {
         Estimate { value, low: off.map(|off| value - off), high: off.map(|off| value + off), n: 8 }
+    }
+
+    /// "A range needs at least 6 blocks, and there are 1", of two directories.
+    #[test]
+    fn stored_runs_without_an_interval_were_told_to_have_too_few_blocks() {
+        let (known, unknown) = (estimate(100.0, Some(1.0)), estimate(120.0, None));
+        let of = without_interval([("a", &known), ("b", &unknown)]).expect("the ratio is open");
+        assert!(of.starts_with("the stored value of 'b' has no interval") && !of.contains("block"), "{of}");
+        assert_eq!(without_interval([("a", &known), ("b", &known)]), None);
     }
 
     #[test]

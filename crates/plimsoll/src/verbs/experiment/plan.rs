@@ -1,11 +1,12 @@
 //! From a file to a plan: every step, in the order measured.
 
-use super::step::{Step, vocabulary};
+use super::step::{Prospect, Step, vocabulary};
 use crate::exit::CommandError;
 use input::experiment::{Combination, Experiment};
 use model::{ExperimentPlan, FORMAT_PLAN, PlannedStep, human};
 use report::record::STEPS_FOLDER;
 use stats::shuffled_blocks;
+use std::collections::BTreeSet;
 
 /// Characters of the name of a step in the name of its directory.
 const NAME_MAX: usize = 60;
@@ -15,6 +16,8 @@ pub(super) struct Planned {
     pub(super) plan: ExperimentPlan,
     /// Optional variants that this machine cannot measure, and why.
     pub(super) left_out: Vec<String>,
+    /// Why results of steps can only be invalid; each once.
+    pub(super) warnings: BTreeSet<String>,
     /// In the same order.
     pub(super) steps: Vec<Step>,
 }
@@ -23,10 +26,13 @@ impl Planned {
     /// Reads the `text` of `file` and checks every step as far as that is possible before anything is started.
     pub(super) fn read(file: &str, text: &str) -> Result<Self, CommandError> {
         let experiment = Experiment::parse(file, text, &vocabulary())?;
-        let (mut combinations, mut left_out) = (Vec::new(), Vec::new());
+        let (mut combinations, mut left_out, mut warnings) = (Vec::new(), Vec::new(), BTreeSet::new());
         for (index, combination) in experiment.combinations.iter().enumerate() {
-            match expected_ns(&experiment, combination) {
-                Ok(ns) => combinations.push((index, ns)),
+            match check(&experiment, combination) {
+                Ok(Prospect { expected_ns, warning }) => {
+                    combinations.push((index, expected_ns));
+                    warnings.extend(warning);
+                }
                 Err(error) if combination.is_optional => {
                     left_out.push(format!("{} is left out: {}", combination.variant, error.message));
                 }
@@ -72,12 +78,12 @@ impl Planned {
             steps: planned,
         };
         fits(&experiment, &plan)?;
-        Ok(Self { plan, left_out, steps })
+        Ok(Self { plan, left_out, warnings, steps })
     }
 }
 
-/// About how long a combination takes, once it has been checked; ns.
-fn expected_ns(experiment: &Experiment, combination: &Combination) -> Result<Option<u64>, CommandError> {
+/// What is known of a combination once it has been checked.
+fn check(experiment: &Experiment, combination: &Combination) -> Result<Prospect, CommandError> {
     let refusal = |why: &str| CommandError::from(experiment.refusal(combination, why));
     let step = Step::parse(&command(combination, experiment.seed)).map_err(|why| refusal(&why))?;
     step.check().map_err(|error| CommandError { exit: error.exit, ..refusal(&error.message) })

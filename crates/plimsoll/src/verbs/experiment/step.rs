@@ -36,6 +36,14 @@ pub(super) enum Step {
     Compare(Box<CompareArgs>),
 }
 
+/// What is known of a step before it is measured.
+pub(super) struct Prospect {
+    /// About how long it takes; none for a number of requests; ns.
+    pub(super) expected_ns: Option<u64>,
+    /// Why its result can only be invalid, if that is so.
+    pub(super) warning: Option<String>,
+}
+
 /// What may stand in a file.
 pub(in crate::verbs) fn vocabulary() -> Vocabulary {
     let cli = Cli::command();
@@ -68,16 +76,18 @@ impl Step {
         }
     }
 
-    /// Checks what can be checked before anything is started, and says about how long it takes; none for a number of
-    /// requests; ns.
-    pub(super) fn check(&self) -> Result<Option<u64>, CommandError> {
+    /// Checks what can be checked before anything is started.
+    pub(super) fn check(&self) -> Result<Prospect, CommandError> {
+        let mut warning = None;
         let (urls, expected_ns, confirms, draft) = match self {
             Self::Run(args) => {
                 let checked = run::Checked::new(args)?;
+                warning = checked.warning();
                 (args.url.as_slice(), checked.expected_ns(), args.confirm, checked.target.draft)
             }
             Self::Sweep(args) => {
                 let checked = sweep::Checked::new(args)?;
+                warning = checked.warning(args);
                 (args.url.as_slice(), Some(checked.expected_ns(args)), args.confirm, checked.target.draft)
             }
             Self::Capacity(args) => {
@@ -94,7 +104,8 @@ impl Step {
         }
         urls.iter().try_for_each(|url| check_target(Some(url), &draft))?;
         let confirming_ns = if confirms { CONFIRMING.saturating_mul(self.window_ns() + AROUND_NS) } else { 0 };
-        Ok(expected_ns.map(|ns| ns.saturating_add(AROUND_NS).saturating_add(confirming_ns)))
+        let expected_ns = expected_ns.map(|ns| ns.saturating_add(AROUND_NS).saturating_add(confirming_ns));
+        Ok(Prospect { expected_ns, warning })
     }
 
     /// Settings that bound how much its server does at a time, by their names in the server; none where several servers or

@@ -27,7 +27,6 @@ impl Told {
 impl Arms<'_> {
     /// What stands before the progress of a trial.
     pub(super) fn label(&self, asked: &Asked) -> String {
-        let of = asked.blocks_needed.map_or_else(String::new, |needed| format!(" of about {needed}"));
         let what = match (asked.arm, asked.place) {
             (Some(arm), Some(place)) => {
                 format!(
@@ -41,7 +40,7 @@ impl Arms<'_> {
             (None, _) => "canary".to_owned(),
         };
         let what = if asked.is_again { format!("{what} again, as it was disturbed") } else { what };
-        format!("block {}{of}, {what}; {}: ", asked.counted + 1, left(asked))
+        format!("block {} of about {}, {what}; {}: ", asked.counted + 1, asked.blocks_needed, left(asked))
     }
 
     /// Tells what came of the last block, and how many more there will be.
@@ -57,8 +56,11 @@ impl Arms<'_> {
 
     /// Tells after the pilot how many blocks the wanted precision needs.
     fn tell_plan(&mut self, asked: &Asked) {
-        let Some(needed) = asked.blocks_needed.filter(|_| asked.counted >= PILOT && !self.told.planned) else { return };
+        if asked.counted < PILOT || self.told.planned {
+            return;
+        }
         self.told.planned = true;
+        let needed = asked.blocks_needed;
         let more = needed.saturating_sub(asked.counted).max(1);
         let wanted = asked.wanted.map_or_else(String::new, |wanted| format!(" for intervals of ± {}", percent(wanted)));
         let more_ns = more.saturating_mul(asked.block_ns);
@@ -108,8 +110,10 @@ pub(super) fn words(load: CompareLoad, outcome: &Outcome) -> Option<String> {
     }
 }
 
-/// Time that is left, as far as it is known.
+/// Time that is left, as far as it is known: before the spread is known, all of it.
 fn left(asked: &Asked) -> String {
-    let by_need = asked.blocks_needed.map(|needed| needed.saturating_sub(asked.counted) * asked.block_ns);
-    format!("about {} left", time(by_need.unwrap_or(u64::MAX).min(asked.left_ns) as f64))
+    let is_spread_known = asked.wanted.is_none() || asked.counted >= PILOT;
+    let more = asked.blocks_needed.saturating_sub(asked.counted);
+    let by_need = if is_spread_known { more.saturating_mul(asked.block_ns) } else { u64::MAX };
+    format!("about {} left", time(by_need.min(asked.left_ns) as f64))
 }

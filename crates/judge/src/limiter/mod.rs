@@ -228,7 +228,7 @@ fn named(input: &LimiterInput<'_>, signal: &Signal) -> Limiter {
 fn both(next: &NextLimiter) -> String {
     let NextLimiter { name, ceiling_per_s } = next;
     format!(
-        "; to change it alone would gain nothing, as {name} is the next limit, at {}: both have to be raised",
+        "; changing it alone would gain nothing: the next limit ({name}) is at {}, so both have to be raised",
         rate(*ceiling_per_s)
     )
 }

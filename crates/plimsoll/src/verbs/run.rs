@@ -3,7 +3,6 @@
 use crate::cli::{ArrivalsArg, RunArgs};
 use crate::exit::{CommandError, Exit};
 use crate::interrupt;
-use crate::output::progress::Progress;
 use crate::profiling::{keep, keep_waits, remove_samples};
 use crate::result::Asked;
 use crate::session::{Beside, Session, SessionOptions, check_limits};
@@ -34,7 +33,6 @@ const REQUESTS_MAX: u64 = 1_000_000_000_000;
 
 pub(crate) fn run(args: &RunArgs) -> Result<Exit, CommandError> {
     let checked = Checked::new(args)?;
-    checked.warning().iter().for_each(|warning| Progress::new(args.output.quiet).line(warning));
     measure(args, checked, &interrupt::watch()?)
 }
 
@@ -84,6 +82,8 @@ impl Checked {
 
 /// Measures it, until its end or until `stop` is set.
 pub(super) fn measure(args: &RunArgs, checked: Checked, stop: &Arc<AtomicBool>) -> Result<Exit, CommandError> {
+    // An experiment has said it of all its steps.
+    let warning = checked.warning().filter(|_| !args.output.is_step);
     let Checked { load, until, warmup, target, asked } = checked;
     let options = SessionOptions {
         url: args.url.as_deref(),
@@ -96,6 +96,7 @@ pub(super) fn measure(args: &RunArgs, checked: Checked, stop: &Arc<AtomicBool>) 
         asked.may_compare(&of_run_plan(&plan, &Redacted::new(session.environment())))?;
         store::create(args.output.output.as_deref(), "run", &session.started)
     })?;
+    warning.iter().for_each(|warning| session.progress.line(warning));
     let plan = session.plan(load, until, warmup);
     let measurement = MeasurementKind::Run { wants_limiter: args.confirm, wants_profile: args.profile };
     let mut journal = session.begin(measurement, &plan)?;

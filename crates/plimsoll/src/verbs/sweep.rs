@@ -40,7 +40,6 @@ const ITERATIONS_MAX: u64 = 1000;
 
 pub(crate) fn sweep(args: &SweepArgs) -> Result<Exit, CommandError> {
     let checked = Checked::new(args)?;
-    checked.warning(args).iter().for_each(|warning| Progress::new(args.output.quiet).line(warning));
     sweep_checked(args, &checked, &interrupt::watch()?)
 }
 
@@ -75,9 +74,10 @@ impl Checked {
         Ok(Self { search, target, warmup, asked })
     }
 
-    /// Why its result can only be invalid, if that is known before the load.
+    /// Why its result can only be invalid, if that is known before the load. An experiment has said it of all its steps.
     pub(super) fn warning(&self, args: &SweepArgs) -> Option<String> {
-        judge::planned_too_short(args.duration.ns, self.search.iterations as u64)
+        let said = judge::planned_too_short(args.duration.ns, self.search.iterations as u64);
+        said.filter(|_| !args.output.is_step)
     }
 
     /// About how long it takes without starting and ending: as many loads as are aimed for; ns.
@@ -92,6 +92,7 @@ impl Checked {
 /// Sweeps one server or several, until the end or until `stop` is set.
 pub(super) fn sweep_checked(args: &SweepArgs, checked: &Checked, stop: &Arc<AtomicBool>) -> Result<Exit, CommandError> {
     if checked.target.specs.len() > 1 {
+        checked.warning(args).iter().for_each(|warning| Progress::new(args.output.quiet).line(warning));
         return arms::sweep(args, checked, stop);
     }
     let create = |started: &str| store::create(args.output.output.as_deref(), "sweep", started);
@@ -123,6 +124,8 @@ fn measure(
         asked.may_compare(&of_sweep_plan(over, &first, &Redacted::new(session.environment())))?;
         create(&session.started)
     })?;
+    let warning = checked.warning(args).filter(|_| arm.is_none());
+    warning.iter().for_each(|warning| session.progress.line(warning));
     let most = plan(args, &session, search.to)?;
     let arm = arm.map(Redacted::into_inner);
     let (limit, over_rate, wants_profile) = (search.to, search.over_rate, args.profile);

@@ -143,7 +143,7 @@ fn a_gain_of_less_than_a_twentieth_is_not_predicted() {
     let limiter = of(&evidence);
     assert_eq!((limiter.name.as_str(), limiter.resource.as_str()), ("worker-pool-limited", "php-fpm workers"));
     // "Predicted 10 php-fpm workers instead of 5", and the next line said that they would gain nothing.
-    let both = "; to change it alone would gain nothing, as other workers is the next limit, at 1,031/s: both have to be raised";
+    let both = "; changing it alone would gain nothing: the next limit (other workers) is at 1,031/s, so both have to be raised";
     assert!(limiter.says.ends_with(both), "{}", limiter.says);
     assert_eq!((limiter.prediction, limiter.next.unwrap().name.as_str()), (None, "other workers"));
     seen(&mut evidence).pools[1].occupancy = 0.9;

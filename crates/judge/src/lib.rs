@@ -92,13 +92,24 @@ pub fn verdict(outcomes: impl Iterator<Item = (&'static str, Outcome)>) -> Verdi
     Verdict { state: state_of(&findings), findings, unchecked, unchecked_why }
 }
 
+/// Begin of a remedy that refers to another finding, whose rule follows.
+const SAME_AS: &str = "the same as for ";
+
+/// What `finding` of a verdict calls for, in full where it refers to another one.
+#[must_use]
+pub fn full_remedy<'a>(verdict: &'a Verdict, finding: &'a Finding) -> &'a str {
+    let first = finding.remedy.strip_prefix(SAME_AS);
+    let first = first.and_then(|rule| verdict.findings.iter().find(|other| other.rule == rule));
+    &first.unwrap_or(finding).remedy
+}
+
 /// Has each finding whose remedy was given before name the first one that gives it.
 fn refer_to_the_first(findings: &mut [Finding]) {
     for i in 1..findings.len() {
         let (before, rest) = findings.split_at_mut(i);
         let Some(finding) = rest.first_mut().filter(|finding| !finding.remedy.is_empty()) else { continue };
         if let Some(first) = before.iter().find(|first| first.remedy == finding.remedy) {
-            finding.remedy = format!("the same as for {}", first.rule);
+            finding.remedy = format!("{SAME_AS}{}", first.rule);
         }
     }
 }
@@ -152,6 +163,8 @@ mod tests {
         };
         assert_eq!(remedies("LD-08"), ["measure from another machine"], "{verdict:#?}");
         assert_eq!(remedies("CL-09"), ["the same as for LD-08"], "{verdict:#?}");
+        let starved = verdict.findings.iter().find(|finding| finding.rule == "CL-09").expect("it fired");
+        assert_eq!(full_remedy(&verdict, starved), "measure from another machine");
     }
 
     #[test]

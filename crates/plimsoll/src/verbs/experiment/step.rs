@@ -209,9 +209,20 @@ mod tests {
         assert!(started.contains("8080") && !started.contains('{'), "{started}");
     }
 
+    /// 18 steps of 2 s were measured before anybody said that each of them is INVALID.
+    #[test]
+    fn steps_that_can_only_end_invalid_were_planned_without_a_word() {
+        let warning = |words: &[&str]| step(words).unwrap().check().unwrap().warning;
+        let url = "http://127.0.0.1:1/";
+        assert!(warning(&["plimsoll", "run", url, "-d", "2s"]).is_some_and(|said| said.contains("LD-04")));
+        assert!(warning(&["plimsoll", "sweep", url, "-d", "2s", "--iterations", "2"]).is_some());
+        assert_eq!(warning(&["plimsoll", "run", url, "-d", "5s"]), None);
+        assert_eq!(warning(&["plimsoll", "run", url, "-n", "10"]), None);
+    }
+
     #[test]
     fn durations_are_estimated_from_what_is_planned() {
-        let expected = |words: &[&str]| step(words).unwrap().check().unwrap();
+        let expected = |words: &[&str]| step(words).unwrap().check().unwrap().expected_ns;
         let url = "http://127.0.0.1:1/";
         assert_eq!(expected(&["plimsoll", "run", url, "-d", "10s"]), Some(13 * NS_PER_S), "2 s of warm-up");
         assert_eq!(expected(&["plimsoll", "run", url, "-n", "10"]), None);

@@ -93,6 +93,14 @@ pub(crate) fn may_part_cpus(evidence: &Evidence) -> bool {
     placement(evidence) == Placement::Remote || machine.is_none_or(|machine| machine.cpus >= CPUS_MIN)
 }
 
+/// What is to be done where client and server take CPU time from each other.
+pub(crate) fn part_client_and_server(evidence: &Evidence) -> String {
+    if !may_part_cpus(evidence) {
+        return "measure from another machine".to_owned();
+    }
+    "pin server (taskset, --serve) and client (--cpus) to separate CPUs, or use another machine".to_owned()
+}
+
 /// CPUs that the server may use; empty when that is not known.
 pub(crate) fn server_cpus(evidence: &Evidence) -> &[u32] {
     observed(evidence).and_then(|seen| seen.server.as_ref()).map_or(&[], |server| &server.cpus)

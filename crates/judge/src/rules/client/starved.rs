@@ -1,8 +1,7 @@
 //! CL-09: load threads that wait for a CPU.
 
 use crate::facts::disturbed::{Taken, left, taken};
-use crate::facts::{Placement, may_part_cpus, observed, placement};
-use crate::rules::load::colocated::part_client_and_server;
+use crate::facts::{Placement, may_part_cpus, observed, part_client_and_server, placement};
 use crate::{Applies, Check, Need, Outcome, Rule};
 use model::human::percent;
 use model::{Cause, Evidence, FindingState, NS_PER_S, ThreadObserved};

@@ -1,6 +1,6 @@
 //! LD-08: client and server on one machine.
 
-use crate::facts::{Placement, client_cpus, may_part_cpus, observed, placement, server_cpus};
+use crate::facts::{Placement, client_cpus, observed, part_client_and_server, placement, server_cpus};
 use crate::text::list;
 use crate::{Applies, Check, Need, Outcome, Rule, Whose};
 use model::human::percent;
@@ -65,14 +65,6 @@ fn check(evidence: &Evidence) -> Outcome {
     };
     let figures = [("shared_busy", busy), ("client_cores", own)];
     Outcome::fired(RULE.id, state, message, part_client_and_server(evidence), figures)
-}
-
-/// What is to be done where client and server take CPU time from each other.
-pub(crate) fn part_client_and_server(evidence: &Evidence) -> String {
-    if !may_part_cpus(evidence) {
-        return "measure from another machine".to_owned();
-    }
-    "pin server (taskset, --serve) and client (--cpus) to separate CPUs, or use another machine".to_owned()
 }
 
 fn cpus(cpus: &[u32]) -> String {

@@ -63,7 +63,7 @@ impl Expect {
         if !declared && is_refused {
             return Err(CommandError::target(undeclared(probe, found, url)));
         }
-        let status = expected.status.or((found.status < 300).then_some(found.status));
+        let status = expected.status.or_else(|| (found.status < 300).then_some(found.status));
         let seen = status == Some(found.status);
         let body_hash = match (self.same_body, seen) {
             (false, _) => None,

@@ -5,6 +5,7 @@
 #![expect(clippy::disallowed_methods, reason = "it times whole processes and may not depend on engine's clock")]
 
 mod bare;
+mod book;
 mod deny;
 mod dist;
 mod docs;
@@ -48,15 +49,18 @@ enum Task {
     Tidy,
     /// docs/reference/rules.md, written from the rules
     Docs,
+    /// The pages of docs as a book in target/book, which is read in a browser and searched without a network
+    Book,
     /// Every fuzz target, all at once, with cargo-fuzz on nightly; `--minutes 60` for long fuzzing, which no other task does
     Fuzz(fuzz::Options),
     /// Dependencies against deny.toml (licences, bans, sources, advisories), and the SBOM of the binary in target/sbom
     SupplyChain,
-    /// The release binary, built twice in different folders: both hashes must be the same. Not part of `test --all`, as it
-    /// takes 10 minutes
+    /// The files of a release, made twice in different folders: their hashes must be the same. Not part of `test --all`, as it
+    /// builds the whole program twice
     Reproduce,
-    /// What a release consists of, in target/dist: static binary, Debian package, container image, licences, checksums. Made
-    /// from the last commit; 5 minutes for each platform
+    /// What a release consists of, in target/dist: static binary, archive, Debian package, Python wheel, npm package, container
+    /// image, licences, checksums. Made from the last commit; what this machine can run is installed in a folder of its own
+    /// and measures for a second. 15 minutes for each platform on 2 quiet CPUs
     Dist(dist::Options),
     /// Programs that measure plimsoll itself, such as `cargo xtask peers`; `cargo xtask lab --help` lists them
     #[command(external_subcommand)]
@@ -68,6 +72,7 @@ fn main() -> ExitCode {
         Task::Test { all } => return test::run(all),
         Task::Bare(options) => ("bare", bare::run(&options)),
         Task::Tidy => ("tidy", tidy::run()),
+        Task::Book => ("book", book::run()),
         Task::Docs => ("docs", docs::run()),
         Task::Fuzz(options) => ("fuzz", fuzz::run(options)),
         Task::SupplyChain => ("supply-chain", deny::run().and_then(|()| sbom::write())),

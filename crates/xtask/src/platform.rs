@@ -17,6 +17,8 @@ pub(crate) struct Platform {
     pub(crate) triple: &'static str,
     /// The name that Debian and container images have for its processor.
     pub(crate) architecture: &'static str,
+    /// The name that Node.js has for its processor.
+    pub(crate) node: &'static str,
     /// Begin of the names of Debian's compilers for it on another processor.
     prefix: &'static str,
     /// Such a compiler and its headers.
@@ -28,6 +30,7 @@ pub(crate) static PLATFORMS: [Platform; 2] = [
     Platform {
         triple: "x86_64-unknown-linux-musl",
         architecture: "amd64",
+        node: "x64",
         prefix: "x86_64-linux-gnu-",
         cross: [
             Tool::new("x86_64-linux-gnu-gcc", &["gcc-x86-64-linux-gnu"]),
@@ -37,6 +40,7 @@ pub(crate) static PLATFORMS: [Platform; 2] = [
     Platform {
         triple: "aarch64-unknown-linux-musl",
         architecture: "arm64",
+        node: "arm64",
         prefix: "aarch64-linux-gnu-",
         cross: [
             Tool::new("aarch64-linux-gnu-gcc", &["gcc-aarch64-linux-gnu"]),

@@ -16,22 +16,38 @@ use xtask::workspace::{self, printed};
 /// Options of cargo for what a release has beside what each build has.
 pub(crate) const FEATURES: [&str; 2] = ["--features", "plimsoll/kubernetes"];
 
+/// The profile of cargo for what is handed out.
+pub(crate) const PROFILE: &str = "dist";
+
 /// Builds the binary of a snapshot in the folder `target`, with the crates of cargo's `home`.
 pub(crate) fn build(copy: &Snapshot, platform: &Platform, home: &Path, target: &Path) -> Result<PathBuf> {
-    let arguments = ["build", "--profile", "dist", "--locked", "--package", "plimsoll", "--target", platform.triple];
+    let arguments = ["build", "--profile", PROFILE, "--locked", "--package", "plimsoll", "--target", platform.triple];
     let mut cargo = workspace::cargo(&arguments);
     cargo.args(FEATURES);
-    cargo.current_dir(&copy.root).env("CARGO_HOME", home).env("CARGO_TARGET_DIR", target);
-    cargo.envs(platform.compilers());
-    // C compilers have it for their dates.
-    cargo.env("SOURCE_DATE_EPOCH", copy.epoch_s.to_string());
-    // Stronger than all other places of flags.
-    cargo.env("CARGO_ENCODED_RUSTFLAGS", flags(&names(&copy.root, home)?));
+    prepare(&mut cargo, copy, platform, home, target)?;
     workspace::run(&mut cargo)?;
-    let binary = target.join(platform.triple).join("dist").join("plimsoll");
+    let binary = target.join(platform.triple).join(PROFILE).join("plimsoll");
     let headers = printed(Command::new("readelf").args(["--wide", "--program-headers"]).arg(&binary))?;
     ensure!(is_static(&headers), "{} is not static: it names a dynamic loader", binary.display());
     Ok(binary)
+}
+
+/// Gives a command that builds, or has cargo build, all that the bytes of the binary depend on: to cargo the same binary is
+/// built already the next time.
+pub(crate) fn prepare(
+    command: &mut Command,
+    copy: &Snapshot,
+    platform: &Platform,
+    home: &Path,
+    target: &Path,
+) -> Result<()> {
+    command.current_dir(&copy.root).env("CARGO_HOME", home).env("CARGO_TARGET_DIR", target);
+    command.envs(platform.compilers());
+    // C compilers have it for their dates.
+    command.env("SOURCE_DATE_EPOCH", copy.epoch_s.to_string());
+    // Stronger than all other places of flags.
+    command.env("CARGO_ENCODED_RUSTFLAGS", flags(&names(&copy.root, home)?));
+    Ok(())
 }
 
 /// Where cargo keeps crates.

@@ -1,14 +1,14 @@
 //! A container image as one tar: an OCI image layout (image-spec 1.1), with the `manifest.json` of `docker save` beside it for
 //! programs that know no layouts. `docker load`, `podman load` and `ctr images import` take it.
 //!
-//! It has one layer, without a distribution below it. The bytes are a function of the [`Image`] alone: no clock, user or
-//! folder of this machine is in them.
+//! It has one layer, without a distribution below it.
 
 use std::io;
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use tar::{Builder, EntryType, Header};
+
+use super::archive::{File, tar};
 
 const NAME: &str = "localhost/plimsoll";
 const ENTRYPOINT: &str = "/usr/bin/plimsoll";
@@ -32,32 +32,11 @@ pub(super) struct Image<'a> {
     pub(super) files: &'a [File],
 }
 
-/// A file, or a folder, which has no content and ends with a slash.
-pub(super) struct File {
-    path: String,
-    mode: u32,
-    content: Vec<u8>,
-}
-
-impl File {
-    pub(super) fn program(path: &str, content: Vec<u8>) -> Self {
-        Self { path: path.to_owned(), mode: 0o755, content }
-    }
-
-    pub(super) fn document(path: &str, content: Vec<u8>) -> Self {
-        Self { path: path.to_owned(), mode: 0o644, content }
-    }
-
-    fn folder(path: &str, mode: u32) -> Self {
-        Self { path: path.to_owned(), mode, content: Vec::new() }
-    }
-}
-
 impl Image<'_> {
     pub(super) fn tar(&self) -> io::Result<Vec<u8>> {
         let base = [
-            File::document("etc/passwd", PASSWD.into()),
-            File::document("etc/group", GROUP.into()),
+            File::document("etc/passwd", PASSWD),
+            File::document("etc/group", GROUP),
             // What each user may write to. All other folders are made where the image is unpacked.
             File::folder("tmp/", 0o1777),
             File::folder("work/", 0o1777),
@@ -70,11 +49,11 @@ impl Image<'_> {
             File::document("oci-layout", text(&json!({ "imageLayoutVersion": "1.0.0" }))),
             File::document("index.json", text(&self.index(&manifest))),
             File::document("manifest.json", text(&self.docker_manifest(&config, &layer))),
-            File::document(&manifest.path(), manifest.content),
-            File::document(&config.path(), config.content),
-            File::document(&layer.path(), layer.content),
+            File::document(manifest.path(), manifest.content),
+            File::document(config.path(), config.content),
+            File::document(layer.path(), layer.content),
         ];
-        tar(files.iter(), self.epoch_s)
+        tar(&files, self.epoch_s)
     }
 
     /// How a container of it is run.
@@ -162,31 +141,11 @@ fn text(value: &Value) -> Vec<u8> {
     value.to_string().into_bytes()
 }
 
-/// Files of root's, all of one time, in this order.
-fn tar<'a>(files: impl Iterator<Item = &'a File>, epoch_s: u64) -> io::Result<Vec<u8>> {
-    let mut tar = Builder::new(Vec::new());
-    for file in files {
-        let mut header = Header::new_ustar();
-        header.set_entry_type(if file.path.ends_with('/') { EntryType::Directory } else { EntryType::Regular });
-        header.set_size(file.content.len() as u64);
-        header.set_mode(file.mode);
-        header.set_mtime(epoch_s);
-        header.set_uid(0);
-        header.set_gid(0);
-        tar.append_data(&mut header, &file.path, file.content.as_slice())?;
-    }
-    tar.into_inner()
-}
-
 #[cfg(test)]
 mod tests {
     use super::{Blob, File, Image};
+    use crate::dist::archive::tests::{EPOCH_S, unpacked};
     use serde_json::Value;
-    use std::collections::BTreeMap;
-    use std::io::Read;
-    use tar::Archive;
-
-    const EPOCH_S: u64 = 1_700_000_000;
 
     fn made(program: &[u8]) -> Vec<u8> {
         let files =
@@ -200,19 +159,6 @@ mod tests {
             files: &files,
         };
         image.tar().unwrap()
-    }
-
-    /// Mode and content by path; all else is as it must be.
-    fn unpacked(tar: &[u8]) -> BTreeMap<String, (u32, Vec<u8>)> {
-        let mut archive = Archive::new(tar);
-        let entry = |mut entry: tar::Entry<'_, &[u8]>| {
-            let header = entry.header().clone();
-            assert_eq!((header.uid().unwrap(), header.gid().unwrap(), header.mtime().unwrap()), (0, 0, EPOCH_S));
-            let mut content = Vec::new();
-            entry.read_to_end(&mut content).unwrap();
-            (entry.path().unwrap().to_string_lossy().into_owned(), (header.mode().unwrap(), content))
-        };
-        archive.entries().unwrap().map(|found| entry(found.unwrap())).collect()
     }
 
     fn json(content: &[u8]) -> Value {

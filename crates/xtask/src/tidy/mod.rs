@@ -10,6 +10,7 @@ mod examples;
 mod folders;
 mod hermetic;
 mod layout;
+mod links;
 mod places;
 mod promises;
 mod size;
@@ -73,6 +74,8 @@ pub(crate) fn run() -> Result<()> {
     violations.extend(folders::folders(&sources));
     violations.extend(dependencies::rows(&sources));
     violations.extend(promises::tested(&sources));
+    violations.extend(links::resolve(&sources, |path| root.join(path).is_file()));
+    violations.extend(links::chapters(&sources));
     violations.extend(examples::run_where_there_are_some(&sources));
     for violation in &violations {
         println!("{violation}");

@@ -1,0 +1,134 @@
+//! What was made is installed in a folder of its own, as its users install it, and measures the built-in server for a second.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::snapshot;
+use xtask::packages;
+use xtask::workspace::printed;
+
+/// Exit codes with a verdict: valid or a bound, and invalid, which a window of a second always is.
+const WITH_VERDICT: [i32; 2] = [0, 4];
+const VERDICTS: [&str; 3] = ["VALID", "BOUND", "INVALID"];
+
+/// A way to install a file of the release.
+struct Way {
+    /// End of the name of the file.
+    ending: &'static str,
+    /// The program that installs it, which need not be on this machine.
+    installer: &'static str,
+    /// Commands of sh(1) with the file as `$1` and an empty folder as `$2`.
+    script: &'static str,
+    /// Where the program is below that folder afterwards.
+    program: &'static str,
+}
+
+const WAYS: [Way; 5] = [
+    Way {
+        ending: "-unknown-linux-musl.tar.gz",
+        installer: "tar",
+        script: "tar --extract --gzip --strip-components 1 --directory \"$2\" --file \"$1\"",
+        program: "plimsoll",
+    },
+    Way {
+        ending: ".deb",
+        installer: "dpkg-deb",
+        script: "dpkg-deb --extract \"$1\" \"$2\"",
+        program: "usr/bin/plimsoll",
+    },
+    Way {
+        ending: ".whl",
+        installer: "python3",
+        script: "python3 -m venv \"$2\" && \"$2/bin/pip\" install --quiet --no-index \"$1\"",
+        program: "bin/plimsoll",
+    },
+    Way {
+        ending: ".tgz",
+        installer: "npm",
+        script: "npm install --silent --offline --no-audit --no-fund --prefix \"$2\" \"$1\"",
+        program: "node_modules/.bin/plimsoll",
+    },
+    Way {
+        ending: ".tgz",
+        installer: "npx",
+        script: "cd \"$2\" && npx --yes --offline --package \"$1\" -c 'cp \"$(command -v plimsoll)\" plimsoll'",
+        program: "plimsoll",
+    },
+];
+
+/// Tries the files of this machine's platform, each of which stands alone, in a folder that is cleared. One that cannot be
+/// tried here is named.
+pub(super) fn run(files: &[PathBuf], version: &str, folder: &Path) -> Result<()> {
+    for way in &WAYS {
+        let file = files.iter().find(|file| file.to_string_lossy().ends_with(way.ending));
+        let file = file.with_context(|| format!("no file *{} was made", way.ending))?;
+        let name = file.file_name().unwrap_or_default().display();
+        if packages::find(way.installer).is_none() {
+            println!("     {name} was not tried with {0}: {0} is not installed", way.installer);
+            continue;
+        }
+        let verdict = way.try_out(file, version, folder).with_context(|| format!("{name} with {}", way.installer))?;
+        println!("     {name} was tried with {}: {verdict}", way.installer);
+    }
+    snapshot::clear(folder)
+}
+
+impl Way {
+    /// Installs the file, and returns the first line of a measurement.
+    fn try_out(&self, file: &Path, version: &str, folder: &Path) -> Result<String> {
+        snapshot::clear(folder)?;
+        fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
+        printed(Command::new("sh").args(["-c", self.script, "sh"]).args([file, folder]).current_dir(folder))?;
+        let program = folder.join(self.program);
+        let said = printed(Command::new(&program).arg("--version"))?;
+        ensure!(said == format!("plimsoll {version}"), "`plimsoll --version` says {said:?}");
+        verdict(Command::new(&program).args(["run", "--duration", "1s"]).current_dir(folder))
+    }
+}
+
+/// The first line of a measurement.
+fn verdict(command: &mut Command) -> Result<String> {
+    let output = command.stdin(Stdio::null()).output().context("starting the measurement")?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    let first = said.lines().next().unwrap_or_default().to_owned();
+    let is_verdict = VERDICTS.iter().any(|verdict| first.split_whitespace().next() == Some(verdict));
+    let has_verdict = is_verdict && output.status.code().is_some_and(|code| WITH_VERDICT.contains(&code));
+    let errors = String::from_utf8_lossy(&output.stderr);
+    ensure!(has_verdict, "no verdict, but {}: {first} {}", output.status, errors.trim());
+    Ok(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Way, verdict};
+    use std::path::Path;
+    use std::process::Command;
+
+    fn tried(program: &str) -> Result<String, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("made");
+        std::fs::write(&file, program).unwrap();
+        let script = "cp \"$1\" \"$2/plimsoll\" && chmod +x \"$2/plimsoll\"";
+        let way = Way { ending: "made", installer: "cp", script, program: "plimsoll" };
+        let place: &Path = &folder.path().join("place");
+        way.try_out(&file, "0.1.0", place).map_err(|error| format!("{error:#}"))
+    }
+
+    #[test]
+    fn what_is_installed_has_to_be_of_the_release_and_to_measure() {
+        let version = "#!/bin/sh\n[ \"$1\" != --version ] || { echo plimsoll 0.1.0; exit; }\n";
+        assert_eq!(tried(&format!("{version}echo 'INVALID too short'; exit 4")).unwrap(), "INVALID too short");
+        let broken = tried(&format!("{version}echo 'no such file' >&2; exit 3")).unwrap_err();
+        assert!(broken.contains("exit status: 3") && broken.ends_with("no such file"), "{broken}");
+        let older = tried("#!/bin/sh\necho plimsoll 0.0.9\n").unwrap_err();
+        assert!(older.contains("plimsoll 0.0.9"), "{older}");
+    }
+
+    #[test]
+    fn a_text_that_is_no_verdict_is_none() {
+        assert!(verdict(Command::new("sh").args(["-c", "echo hello"])).is_err());
+    }
+}

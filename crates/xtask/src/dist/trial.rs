@@ -24,38 +24,52 @@ struct Way {
     script: &'static str,
     /// Where the program is below that folder afterwards.
     program: &'static str,
+    /// A document that is there as well; none where the tool installs programs only.
+    document: Option<&'static str>,
 }
 
-const WAYS: [Way; 5] = [
+const WAYS: [Way; 6] = [
     Way {
         ending: "-unknown-linux-musl.tar.gz",
         installer: "tar",
         script: "tar --extract --gzip --strip-components 1 --directory \"$2\" --file \"$1\"",
         program: "plimsoll",
+        document: Some("man/plimsoll-sweep.1"),
     },
     Way {
         ending: ".deb",
         installer: "dpkg-deb",
         script: "dpkg-deb --extract \"$1\" \"$2\"",
         program: "usr/bin/plimsoll",
+        document: Some("usr/share/doc/plimsoll/book/docs/guide/first-test.html"),
     },
     Way {
         ending: ".whl",
         installer: "python3",
         script: "python3 -m venv \"$2\" && \"$2/bin/pip\" install --quiet --no-index \"$1\"",
         program: "bin/plimsoll",
+        document: None,
+    },
+    Way {
+        ending: ".whl",
+        installer: "uv",
+        script: "UV_TOOL_BIN_DIR=\"$2\" uv tool install --quiet --offline \"$1\"",
+        program: "plimsoll",
+        document: None,
     },
     Way {
         ending: ".tgz",
         installer: "npm",
         script: "npm install --silent --offline --no-audit --no-fund --prefix \"$2\" \"$1\"",
         program: "node_modules/.bin/plimsoll",
+        document: Some("node_modules/plimsoll/THIRD-PARTY-LICENCES.txt"),
     },
     Way {
         ending: ".tgz",
         installer: "npx",
         script: "cd \"$2\" && npx --yes --offline --package \"$1\" -c 'cp \"$(command -v plimsoll)\" plimsoll'",
         program: "plimsoll",
+        document: None,
     },
 ];
 
@@ -81,7 +95,13 @@ impl Way {
     fn try_out(&self, file: &Path, version: &str, folder: &Path) -> Result<String> {
         snapshot::clear(folder)?;
         fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
-        printed(Command::new("sh").args(["-c", self.script, "sh"]).args([file, folder]).current_dir(folder))?;
+        // The caches of installers are there: a binary of an earlier release is in none of them.
+        let mut install = Command::new("sh");
+        install.args(["-c", self.script, "sh"]).args([file, folder]).current_dir(folder).env("HOME", folder);
+        printed(&mut install)?;
+        if let Some(document) = self.document {
+            ensure!(folder.join(document).is_file(), "{document} was not installed");
+        }
         let program = folder.join(self.program);
         let said = printed(Command::new(&program).arg("--version"))?;
         ensure!(said == format!("plimsoll {version}"), "`plimsoll --version` says {said:?}");
@@ -107,12 +127,12 @@ mod tests {
     use std::path::Path;
     use std::process::Command;
 
-    fn tried(program: &str) -> Result<String, String> {
+    fn tried(program: &str, document: Option<&'static str>) -> Result<String, String> {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("made");
         std::fs::write(&file, program).unwrap();
         let script = "cp \"$1\" \"$2/plimsoll\" && chmod +x \"$2/plimsoll\"";
-        let way = Way { ending: "made", installer: "cp", script, program: "plimsoll" };
+        let way = Way { ending: "made", installer: "cp", script, program: "plimsoll", document };
         let place: &Path = &folder.path().join("place");
         way.try_out(&file, "0.1.0", place).map_err(|error| format!("{error:#}"))
     }
@@ -120,11 +140,13 @@ mod tests {
     #[test]
     fn what_is_installed_has_to_be_of_the_release_and_to_measure() {
         let version = "#!/bin/sh\n[ \"$1\" != --version ] || { echo plimsoll 0.1.0; exit; }\n";
-        assert_eq!(tried(&format!("{version}echo 'INVALID too short'; exit 4")).unwrap(), "INVALID too short");
-        let broken = tried(&format!("{version}echo 'no such file' >&2; exit 3")).unwrap_err();
+        assert_eq!(tried(&format!("{version}echo 'INVALID too short'; exit 4"), None).unwrap(), "INVALID too short");
+        let broken = tried(&format!("{version}echo 'no such file' >&2; exit 3"), None).unwrap_err();
         assert!(broken.contains("exit status: 3") && broken.ends_with("no such file"), "{broken}");
-        let older = tried("#!/bin/sh\necho plimsoll 0.0.9\n").unwrap_err();
+        let older = tried("#!/bin/sh\necho plimsoll 0.0.9\n", None).unwrap_err();
         assert!(older.contains("plimsoll 0.0.9"), "{older}");
+        let bare = tried(version, Some("man/plimsoll.1")).unwrap_err();
+        assert_eq!(bare, "man/plimsoll.1 was not installed");
     }
 
     #[test]

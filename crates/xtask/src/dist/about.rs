@@ -11,6 +11,7 @@ pub(super) struct About {
     pub(super) description: String,
     /// An SPDX expression.
     pub(super) licence: String,
+    pub(super) keywords: Vec<String>,
 }
 
 impl About {
@@ -23,6 +24,7 @@ impl About {
             version: package.version.to_string(),
             description: package.description.context("plimsoll has no description")?,
             licence: package.license.context("plimsoll names no licence")?,
+            keywords: package.keywords,
         })
     }
 }
@@ -30,6 +32,7 @@ impl About {
 #[cfg(test)]
 mod tests {
     use super::About;
+    use crate::release::FEATURES;
     use xtask::workspace;
 
     #[test]
@@ -37,5 +40,19 @@ mod tests {
         let about = About::read(&workspace::root()).unwrap();
         assert_eq!(about.licence, "MIT OR Apache-2.0");
         assert!(about.version.starts_with(char::is_numeric) && about.description.len() < 100, "{}", about.description);
+        assert!(about.keywords.iter().any(|word| word == "benchmark"), "{:?}", about.keywords);
+    }
+
+    #[test]
+    fn the_wheel_has_the_licence_of_the_manifest_and_the_features_of_a_release() {
+        let project: toml::Table = workspace::read("pyproject.toml").unwrap().parse().unwrap();
+        let about = About::read(&workspace::root()).unwrap();
+        assert_eq!(project["project"]["license"].as_str(), Some(about.licence.as_str()));
+        let features = project["tool"]["maturin"]["features"].as_array().unwrap();
+        let features: Vec<String> =
+            features.iter().map(|name| format!("plimsoll/{}", name.as_str().unwrap())).collect();
+        assert_eq!(features.join(","), FEATURES[1]);
+        let manifest = project["tool"]["maturin"]["manifest-path"].as_str().unwrap();
+        assert!(workspace::root().join(manifest).is_file(), "{manifest}");
     }
 }

@@ -38,7 +38,7 @@ fn manifest(platform: &Platform, about: &About) -> Value {
         "version": about.version,
         "description": about.description,
         "license": about.licence,
-        "keywords": ["benchmark", "http", "load-testing", "performance"],
+        "keywords": about.keywords,
         "bin": { "plimsoll": PROGRAM },
         "os": ["linux"],
         "cpu": [platform.node],
@@ -56,8 +56,12 @@ mod tests {
 
     #[test]
     fn the_command_of_the_package_is_the_binary_and_npm_knows_its_platform() {
-        let about =
-            About { version: "0.1.0".to_owned(), description: "a".to_owned(), licence: "MIT OR Apache-2.0".to_owned() };
+        let about = About {
+            version: "0.1.0".to_owned(),
+            description: "a".to_owned(),
+            licence: "MIT OR Apache-2.0".to_owned(),
+            keywords: vec!["benchmark".to_owned()],
+        };
         let [intel, arm] = &PLATFORMS;
         assert_eq!(name(intel, &about), "plimsoll-0.1.0-linux-x64.tgz");
         assert_eq!(name(arm, &about), "plimsoll-0.1.0-linux-arm64.tgz");

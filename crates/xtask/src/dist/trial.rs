@@ -84,15 +84,15 @@ pub(super) fn run(files: &[PathBuf], version: &str, folder: &Path) -> Result<()>
             println!("     {name} was not tried with {0}: {0} is not installed", way.installer);
             continue;
         }
-        let verdict = way.try_out(file, version, folder).with_context(|| format!("{name} with {}", way.installer))?;
-        println!("     {name} was tried with {}: {verdict}", way.installer);
+        way.try_out(file, version, folder).with_context(|| format!("{name} with {}", way.installer))?;
+        println!("     {name} was installed with {}, and the program measures", way.installer);
     }
     snapshot::clear(folder)
 }
 
 impl Way {
-    /// Installs the file, and returns the first line of a measurement.
-    fn try_out(&self, file: &Path, version: &str, folder: &Path) -> Result<String> {
+    /// Installs the file, and has the program measure.
+    fn try_out(&self, file: &Path, version: &str, folder: &Path) -> Result<()> {
         snapshot::clear(folder)?;
         fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
         // The caches of installers are there: a binary of an earlier release is in none of them.
@@ -105,29 +105,29 @@ impl Way {
         let program = folder.join(self.program);
         let said = printed(Command::new(&program).arg("--version"))?;
         ensure!(said == format!("plimsoll {version}"), "`plimsoll --version` says {said:?}");
-        verdict(Command::new(&program).args(["run", "--duration", "1s"]).current_dir(folder))
+        measure(Command::new(&program).args(["run", "--duration", "1s"]).current_dir(folder))
     }
 }
 
-/// The first line of a measurement.
-fn verdict(command: &mut Command) -> Result<String> {
+/// Fails unless a measurement ends with a verdict, which is the first word of what it prints.
+fn measure(command: &mut Command) -> Result<()> {
     let output = command.stdin(Stdio::null()).output().context("starting the measurement")?;
     let said = String::from_utf8_lossy(&output.stdout);
-    let first = said.lines().next().unwrap_or_default().to_owned();
-    let is_verdict = VERDICTS.iter().any(|verdict| first.split_whitespace().next() == Some(verdict));
+    let is_verdict = said.split_whitespace().next().is_some_and(|word| VERDICTS.contains(&word));
     let has_verdict = is_verdict && output.status.code().is_some_and(|code| WITH_VERDICT.contains(&code));
+    let first = said.lines().next().unwrap_or_default();
     let errors = String::from_utf8_lossy(&output.stderr);
     ensure!(has_verdict, "no verdict, but {}: {first} {}", output.status, errors.trim());
-    Ok(first)
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Way, verdict};
+    use super::{Way, measure};
     use std::path::Path;
     use std::process::Command;
 
-    fn tried(program: &str, document: Option<&'static str>) -> Result<String, String> {
+    fn tried(program: &str, document: Option<&'static str>) -> Result<(), String> {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("made");
         std::fs::write(&file, program).unwrap();
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn what_is_installed_has_to_be_of_the_release_and_to_measure() {
         let version = "#!/bin/sh\n[ \"$1\" != --version ] || { echo plimsoll 0.1.0; exit; }\n";
-        assert_eq!(tried(&format!("{version}echo 'INVALID too short'; exit 4"), None).unwrap(), "INVALID too short");
+        assert_eq!(tried(&format!("{version}echo 'INVALID too short'; exit 4"), None), Ok(()));
         let broken = tried(&format!("{version}echo 'no such file' >&2; exit 3"), None).unwrap_err();
         assert!(broken.contains("exit status: 3") && broken.ends_with("no such file"), "{broken}");
         let older = tried("#!/bin/sh\necho plimsoll 0.0.9\n", None).unwrap_err();
@@ -151,6 +151,7 @@ mod tests {
 
     #[test]
     fn a_text_that_is_no_verdict_is_none() {
-        assert!(verdict(Command::new("sh").args(["-c", "echo hello"])).is_err());
+        let said = measure(Command::new("sh").args(["-c", "echo hello"])).unwrap_err().to_string();
+        assert!(said.starts_with("no verdict, but exit status: 0: hello"), "{said}");
     }
 }

@@ -340,7 +340,11 @@ mod tests {
         let verdict = judge_capacity(&ended);
         let found = finding(&verdict, "SA-02");
         assert_eq!(found.state, FindingState::Bound);
-        assert!(found.message.contains("the time was over before 1 end of the bracket"), "{}", found.message);
+        assert!(
+            found.message.contains("the time (--budget) was used up before 1 end of the bracket"),
+            "{}",
+            found.message
+        );
         let wide = CapacityClaim { width: 0.01, ..claim(Some(&load), Some(&load), CapacityReason::Bracketed) };
         assert_eq!(finding(&judge_capacity(&wide), "SA-02").state, FindingState::Note);
         let uneven = judge_capacity(&claim(Some(&load), Some(&load), CapacityReason::NonMonotone));

@@ -6,7 +6,6 @@
 use crate::bounds::{finding_of, is_disturbed, is_goodput_bound, is_peak_bound, response_quantile};
 use crate::record::{AnyRecord, peak_point};
 use crate::sums::failed_share;
-use crate::words::latency;
 use model::{
     Bound, CapacityRecord, DISTURBANCE_RULES, FindingState, KnownFigure, Observed, Peak, Quantile, RunRecord,
     SweepRecord, Verdict, bounding,
@@ -48,7 +47,7 @@ pub(crate) fn of_run(record: &RunRecord) -> Figures {
     }
     if response.n > 0 {
         let known = |quantile: Quantile| response_quantile(&record.verdict, quantile, quantile.of(response));
-        let quantiles = latency::quantiles(record).into_iter();
+        let quantiles = Quantile::usual_and(&record.plan.quantiles).into_iter();
         figures.extend(quantiles.filter_map(|quantile| Some((quantile.to_string(), known(quantile)?))));
         // A request that was given up counts with its timeout.
         let censored = finding_of(&record.verdict, bounding::QUANTILE_CUT);

@@ -12,7 +12,7 @@ fn refused(args: &[&str], named: &[&str]) {
 fn goals_that_are_none_are_named_with_what_was_meant() {
     refused(&["--goal", "p99<"], &["--goal", "p99<", "500ms"]);
     refused(&["--goal", "erors<1%"], &["--goal", "erors<1%", "did you mean errors?"]);
-    refused(&["--goal", "latency<1s"], &["--goal", "latency<1s", "p50, p99, p99.9"]);
+    refused(&["--goal", "latency<1s"], &["--goal", "latency<1s", "p50, p95, p99.9"]);
     refused(&["--goal", "errors<0.1"], &["--goal", "in percent", "errors<0.1%"]);
     refused(&["--goal", ""], &["--goal", "p99<100ms"]);
     refused(&["--goal", "p99<100"], &["--goal", "p99<100", "with its unit, such as 100ms or 100s"]);

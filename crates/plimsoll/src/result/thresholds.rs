@@ -102,7 +102,7 @@ mod tests {
         let baseline = baseline.map(|record| Baseline {
             name: "before".into(),
             factors: factors(AnyRecord::Run(record)),
-            figures: figures(AnyRecord::Run(record)).into_iter().map(|(name, one)| (name.to_owned(), one)).collect(),
+            figures: figures(AnyRecord::Run(record)),
         });
         let conditions = conditions.iter().map(|one| (*one).to_owned()).collect();
         let records = Asked { conditions, baseline }.judge(AnyRecord::Run(record));

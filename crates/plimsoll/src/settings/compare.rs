@@ -459,7 +459,7 @@ mod tests {
         assert_eq!(block_s(&["-d", "1s", "--warmup", "0s", "--only", "fixed"]), 2.0 * 2.0 + 1.75);
         let searched = ["-d", "4s", "--warmup", "1s", "--capacity"];
         assert_eq!(block_s(&searched), 2.0 * (2.0 * 5.5 + 30.0 + 0.5) + 2.75);
-        assert_eq!(block_s(&["--only", "capacity", "--capacity-budget", "1m"]), 2.0 * 60.5 + 2.75);
+        assert_eq!(block_s(&["--only", "capacity", "--capacity-budget", "1m", "--budget", "20m"]), 2.0 * 60.5 + 2.75);
     }
 
     #[test]

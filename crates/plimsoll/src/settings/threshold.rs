@@ -85,8 +85,7 @@ fn baseline(directory: &Path) -> Result<Baseline, CommandError> {
         return Err(refuse("it was interrupted before its plan was done; measure it again"));
     }
     let record = stored.named().record;
-    let known = figures(record).into_iter().map(|(name, known)| (name.to_owned(), known));
-    Ok(Baseline { figures: known.collect(), factors: factors(record), name: stored.name.clone() })
+    Ok(Baseline { figures: figures(record), factors: factors(record), name: stored.name.clone() })
 }
 
 impl Asked {

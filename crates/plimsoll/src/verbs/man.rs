@@ -47,7 +47,8 @@ fn pages() -> Vec<Page> {
 
 fn page(command: Command) -> Page {
     let name = command.get_display_name().unwrap_or_else(|| command.get_name()).to_owned();
-    let man = Man::new(command)
+    // A manual page has every flag: clap_mangen leaves out the help of those that the short help leaves out.
+    let man = Man::new(command.mut_args(|flag| flag.hide_short_help(false)))
         .title(name.to_uppercase())
         .source(concat!("plimsoll ", env!("CARGO_PKG_VERSION")))
         .manual("plimsoll manual");

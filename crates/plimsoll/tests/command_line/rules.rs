@@ -32,7 +32,7 @@ fn one_rule_is_explained_with_an_example_and_a_slip_is_told() {
         "detects      redirects counted as pages",
         "fires        any undeclared 3xx response",
         "INVALID      the result is INVALID",
-        "INVALID ER-02  all 1,000,000 responses were redirects (status 302) to /home",
+        "INVALID ER-02  all 1,000,000 responses were redirects (status 302) to http://127.0.0.1:8080/home",
         "-> measure http://127.0.0.1:8080/home instead",
     ] {
         assert!(told.contains(part), "{part:?} is not in {told}");

@@ -1,40 +1,34 @@
 //! What to do next, in a sentence: the last line of the first screen.
 
 use crate::words::arms::Arm;
+use crate::words::fact::Fact;
+use crate::words::next;
 use model::human::{rate, time};
 use model::{
     Call, CapacityRecord, CompareRecord, ExperimentRecord, Finding, FindingState, HistorySeries, Limiter, Prediction,
     RenderRecord, RunRecord, SweepRecord, Verdict,
 };
 
-/// Name of a limiter that is none of the server's: more load is what is missing.
-const NOT_SATURATED: &str = "not-saturated";
-
 pub(super) fn of_run(record: &RunRecord) -> String {
-    let otherwise = || match &record.limiter {
-        Some(limiter) if limiter.name != NOT_SATURATED && record.profile.is_none() => {
-            "See which functions the CPU time goes to: the same command with --profile.".to_owned()
-        }
-        _ => format!("Find out how much the server can take: plimsoll sweep {}", record.plan.target.url),
-    };
-    repaired_first(&record.verdict, record.limiter.as_ref(), otherwise)
+    repaired_first(&record.verdict, record.limiter.as_ref(), || command(next::after_run(record)))
 }
 
 pub(super) fn of_sweep(record: &SweepRecord) -> String {
-    repaired_first(&record.verdict, record.limiter.as_ref(), || match record.profile {
-        None => "See which functions the CPU time goes to: the same command with --profile.".to_owned(),
-        Some(_) => "Change what takes the most CPU time, and compare: plimsoll compare OLD NEW".to_owned(),
-    })
+    repaired_first(&record.verdict, record.limiter.as_ref(), || command(next::after_sweep(record)))
 }
 
 pub(super) fn of_capacity(record: &CapacityRecord) -> String {
-    repaired_first(&record.verdict, record.limiter.as_ref(), || match (record.capacity.more, record.trials.first()) {
-        (Some(more), _) => {
+    repaired_first(&record.verdict, record.limiter.as_ref(), || match record.capacity.more {
+        Some(more) => {
             format!("Search for about {} more (--budget): the bracket would become narrower.", time(more.ns as f64))
         }
-        (None, Some(run)) => format!("Find out what limits the server: plimsoll sweep {}", run.plan.target.url),
-        (None, None) => "Measure again: no trial has a result.".to_owned(),
+        None => command(next::after_capacity(record)),
     })
+}
+
+/// The command that the terminal advises.
+fn command(fact: Option<Fact>) -> String {
+    fact.map_or_else(|| "Measure again after the next change, and compare both results.".to_owned(), |fact| fact.text)
 }
 
 pub(super) fn of_comparison(record: &CompareRecord) -> String {

@@ -20,7 +20,7 @@ fn the_bracket_comes_first_and_its_ends_are_marked() {
     let text = text(&bracketed(), 140);
     for line in [
         "capacity     1,000 to 1,030/s\n",
-        "bracket      held at the lower end, failed at the upper one, 3.0 % apart; 1,000/s good at the lower end\n",
+        "bracket      the goal was met at the lower rate and missed at the upper one, 3.0 % apart; 1,000/s of good ",
         "goal         p99<100ms, errors<0.1%, send-rate>99%",
         "estimate     1,015/s (1,004 to 1,027/s) by all 6 trials; 0.50 % noise from trial to trial",
         "more time    about 90.0 s more would narrow the bracket to 1.0 %",
@@ -32,8 +32,8 @@ fn the_bracket_comes_first_and_its_ends_are_marked() {
         let line = text.lines().find(|line| line.trim_start().starts_with(begin));
         line.unwrap_or_else(|| panic!("no {begin} in {text}")).split_whitespace().collect::<Vec<_>>().join(" ")
     };
-    assert_eq!(row("1,000/s"), "1,000/s 2 of 2 1,000/s 42.0 ms 0 % 100 % lower end");
-    assert_eq!(row("1,030/s"), "1,030/s 0 of 2 1,010/s 305 ms 0 % 100 % upper end");
+    assert_eq!(row("1,000/s"), "1,000/s 2 of 2 1,000/s 42.0 ms 0 % 100 % highest met");
+    assert_eq!(row("1,030/s"), "1,030/s 0 of 2 1,010/s 305 ms 0 % 100 % lowest missed");
     assert_eq!(row("2,000/s"), "2,000/s 0 of 1 1,010/s 900 ms 0 % 100 %");
 }
 
@@ -59,7 +59,10 @@ fn no_limits_are_announced_where_none_are_drawn() {
 #[test]
 fn a_bound_is_told_as_one() {
     let text = text(&unbounded(), 80);
-    assert!(text.contains("capacity     >= 1,000/s\nbracket      1,000/s good at the lower end\n"), "{text}");
+    assert!(
+        text.contains("capacity     >= 1,000/s\nbracket      1,000/s of good responses at the lower rate\n"),
+        "{text}"
+    );
     assert!(!text.contains("estimate") && !text.contains("more time"), "{text}");
 }
 
@@ -85,15 +88,15 @@ fn the_page_draws_the_bracket_over_the_trials() {
         traces.map(|trace| trace["name"].as_str().unwrap_or_default().to_owned()).collect()
     };
     assert_eq!(charts.len(), 3);
-    assert_eq!(names(&charts[0]), ["all that is offered", "held", "failed", "not counted"]);
+    assert_eq!(names(&charts[0]), ["all that is offered", "goal met", "failed", "not counted"]);
     assert_eq!(names(&charts[1]), ["p99\u{2039}100ms", "limit of p99\u{2039}100ms"]);
-    assert_eq!(names(&charts[2]), ["lower end", "upper end", "held", "failed", "not counted"]);
+    assert_eq!(names(&charts[2]), ["lower end", "upper end", "goal met", "failed", "not counted"]);
     let band = &charts[0]["layout"]["shapes"][0];
     assert_eq!(band["type"], "rect");
     assert_eq!([&band["x0"], &band["x1"]].map(Value::as_f64), [Some(1_000.0), Some(1_030.0)]);
     let held = charts[0]["data"][1]["x"].as_array().expect("loads");
     assert_eq!(held.iter().filter_map(Value::as_f64).collect::<Vec<_>>(), [500.0, 1_000.0, 1_000.0]);
-    assert!(page.contains("failed: p99&#60;100ms, backlog ran away"), "the table of trials");
+    assert!(page.contains("missed: p99&#60;100ms, backlog ran away"), "the table of trials");
 }
 
 #[test]
@@ -104,7 +107,7 @@ fn a_capacity_beside_others_has_a_row_of_its_own() {
     let markdown = report::markdown(&named);
     let row = "| a | valid | 1,000 to 1,030/s | p99&lt;100ms,errors&lt;0.1%,send-rate>99% | 6 |";
     assert!(markdown.contains(row), "{markdown}");
-    assert!(markdown.contains("| b | valid | >= 1,000/s |") && markdown.contains("| lower end |"), "{markdown}");
+    assert!(markdown.contains("| b | valid | >= 1,000/s |") && markdown.contains("| highest met |"), "{markdown}");
     let csv = report::csv(&named);
     assert_eq!(csv.lines().count(), 1 + TRIALS.len() + 1, "{csv}");
     assert!(csv.contains("a,valid,") && csv.contains(",1030,per_s,700,"), "{csv}");

@@ -87,7 +87,7 @@ fn markdown_has_the_facts_of_a_section_under_the_names_of_the_terminal() {
     let lists = markdown(&named);
     let labels: Vec<&str> =
         lists.lines().filter_map(|line| line.strip_prefix("- ")?.split_once(": ")).map(|(label, _)| label).collect();
-    assert_eq!(labels[..4], ["capacity", "bracket", "goal", "reason"], "{lists}");
+    assert_eq!(labels[..4], ["capacity", "bracket", "goal", "ended"], "{lists}");
     let text = terminal::results(&named, &Style { width: 10_000, colour: false, verbose: true });
     for label in labels {
         assert!(text.lines().any(|line| line.starts_with(&format!("{label} "))), "{label}\n{text}");

@@ -30,6 +30,7 @@ pub mod peers;
 mod progress;
 mod record;
 pub mod sampler;
+pub mod samples;
 pub mod servers;
 #[cfg(test)]
 mod testing;

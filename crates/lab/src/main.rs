@@ -4,7 +4,7 @@
 use clap::Parser;
 use lab::{
     aa, attacks, calibrate, chaos, containers, examined, first_verdict, injections, kubernetes, ladder, manners, noise,
-    null_server, outputs, peers, sampler, servers, zoo,
+    null_server, outputs, peers, sampler, samples, servers, zoo,
 };
 use std::process::ExitCode;
 
@@ -41,6 +41,7 @@ programs! {
     Manners: manners,
     Outputs: outputs,
     Sampler: sampler,
+    Samples: samples,
     Servers: servers,
     Noise: noise,
     Calibrate: calibrate,

@@ -1,111 +1,102 @@
-//! Every command line of docs/guide/coming-from-other-tools.md, as a shell takes it: against a private server, and shortened.
+//! Every command of README.md and of the guide, as a shell takes it: against private servers, and shortened.
 
-use crate::support::{Certificate, Findings, Kind, SOCKET, Server, Site, count, shell, text};
+mod shortened;
+mod world;
+
+use crate::support::{Ended, Findings, count, shell, text};
+use lab::samples::{Page, pages, split_unquoted};
 use serde_json::Value;
+use shortened::shortened;
+use world::World;
 
-const GUIDE: &str = include_str!("../../../../docs/guide/coming-from-other-tools.md");
+/// Commands that cannot be run here, with the reason. Others are run whatever they are.
+const NOT_RUN: [(&str, &str); 0] = [];
+/// Exit codes of a command that works: a result of any verdict, but neither a wrong command line nor a server that fails.
+const WORKS: [i32; 4] = [0, 1, 4, 5];
 
-/// More would make the tests long, and mean nothing else.
-const REQUESTS_MAX: u64 = 100;
-/// What every machine has descriptors for.
-const CONNECTIONS_MAX: u64 = 200;
+/// Makes a test of each page, and the list of them.
+macro_rules! pages {
+    ($($test:ident: $path:literal,)*) => {
+        const TESTED: &[&str] = &[$($path),*];
+        $(
+            #[test]
+            fn $test() {
+                commands_work($path);
+            }
+        )*
+    };
+}
+
+pages! {
+    readme: "README.md",
+    coming_from_other_tools: "docs/guide/coming-from-other-tools.md",
+    compare_two_configurations: "docs/guide/compare-two-configurations.md",
+    find_the_bottleneck: "docs/guide/find-the-bottleneck.md",
+    first_test: "docs/guide/first-test.md",
+    gate_a_pull_request: "docs/guide/gate-a-pull-request.md",
+    how_many_users: "docs/guide/how-many-users.md",
+    it_says_invalid: "docs/guide/it-says-invalid.md",
+    load_from_another_machine: "docs/guide/load-from-another-machine.md",
+    reading_a_result: "docs/guide/reading-a-result.md",
+    wordpress: "docs/guide/wordpress.md",
+}
+
+/// The parts of a page's commands that are plimsoll's: `make && plimsoll run` has one.
+fn commands(page: &Page) -> Vec<String> {
+    let lines = page.command_lines().expect("blocks and marks");
+    let parts = lines.iter().flat_map(|line| split_unquoted(line, " && "));
+    parts.filter(|part| split_unquoted(part, " | ").iter().any(is_ours)).map(str::to_owned).collect()
+}
+
+fn is_ours(command: &&str) -> bool {
+    command.split(' ').next() == Some("plimsoll")
+}
 
 #[test]
-fn every_command_line_of_the_guide_works() {
-    let front_page = vec![b'.'; 12_000];
-    let files = ["index.html", "index.php", "urandom"].map(|name| (name, &front_page[..]));
-    let certificate = Certificate::for_names(&["127.0.0.1", "shop.example"]);
-    let servers = Servers {
-        plain: Server::start(Kind::Nginx, Site::of(&files)),
-        secure: Server::start(Kind::Nginx, Site { tls: Some(("TLSv1.3", &certificate)), ..Site::of(&files) }),
-    };
-    let commands: Vec<&str> = GUIDE.lines().filter(|line| line.starts_with("plimsoll ")).collect();
-    assert!(commands.len() >= 15, "{commands:#?}");
-    for command in commands {
-        let short = servers.shortened(command);
-        let ended = shell(&format!("\"$PLIMSOLL\" {short}"))
-            .with_file("page.json", &[b'x'; 6000])
-            .with_file("login", b"user:password")
-            .with_file("ca.pem", certificate.pem.as_bytes())
-            .run();
-        assert!(matches!(ended.status.code(), Some(0 | 4)), "{command}\n{ended:#?}");
-        let record = ended.json();
-        match text(&record, "format") {
-            "plimsoll.run/1" => good(&record, command),
-            _ => record["points"].as_array().expect("a list").iter().for_each(|point| good(point, command)),
+fn every_page_with_commands_has_a_test_and_commands_that_are_not_run_stand_on_a_page() {
+    let with_commands: Vec<Page> =
+        pages().expect("pages").into_iter().filter(|page| !commands(page).is_empty()).collect();
+    let paths: Vec<&str> = with_commands.iter().map(|page| &page.path[..]).collect();
+    assert_eq!(paths, TESTED, "each needs a line in `pages!`");
+    let all: Vec<String> = with_commands.iter().flat_map(commands).collect();
+    for (command, why) in NOT_RUN {
+        assert!(all.iter().any(|one| one == command), "{command} ({why}) is on no page");
+    }
+}
+
+#[track_caller]
+fn commands_work(path: &str) {
+    let page = pages().expect("pages").into_iter().find(|page| page.path == path).expect("the page");
+    let mut world = World::new(&page);
+    for command in commands(&page).iter().filter(|command| !NOT_RUN.iter().any(|(not_run, _)| not_run == command)) {
+        let is_piped = split_unquoted(command, " | ").len() > 1;
+        let short = world.redirected(&shortened(command));
+        world.provide(&short);
+        let ended = shell(&world.script(&short)).run();
+        let code = ended.status.code().unwrap_or(-1);
+        assert!(WORKS.contains(&code), "{path}: {command}\n{short}\n{ended:#?}");
+        ended.exits(code);
+        if !is_piped && short.ends_with(shortened::AS_JSON) {
+            good(&ended, command);
         }
     }
 }
 
 /// All that was asked for came, and nothing is held against the server.
 #[track_caller]
-fn good(record: &Value, command: &str) {
-    let planned = count(record, "requests.planned");
-    assert!(planned > 0 && count(record, "requests.good") == planned, "{command}\n{:#}", record["requests"]);
-    Findings(record).nothing_failed();
-}
-
-struct Servers {
-    plain: Server,
-    secure: Server,
-}
-
-impl Servers {
-    /// The words after `plimsoll`, leading to the servers here, and with numbers that take no time.
-    fn shortened(&self, command: &str) -> String {
-        let mut words: Vec<String> = command.split(' ').skip(1).map(str::to_owned).collect();
-        self.redirect(&mut words);
-        at_most(&mut words, "-n", REQUESTS_MAX);
-        at_most(&mut words, "-c", CONNECTIONS_MAX);
-        if words[0] == "sweep" {
-            set(&mut words, "--iterations", "1");
-            set(&mut words, "--points", "2");
+fn good(ended: &Ended, command: &str) {
+    let record = ended.json();
+    let measurements: Vec<&Value> = match text(&record, "format") {
+        "plimsoll.run/1" => vec![&record],
+        _ => record["points"].as_array().expect("a list").iter().collect(),
+    };
+    assert!(!measurements.is_empty(), "{command}\n{record:#}");
+    for measurement in measurements {
+        let planned = count(measurement, "requests.planned");
+        let is_good = planned > 0 && count(measurement, "requests.good") == planned;
+        assert!(is_good || command.contains("error-share="), "{command}\n{:#}", measurement["requests"]);
+        if is_good {
+            Findings(measurement).nothing_failed();
         }
-        if !words.iter().any(|word| word == "-n") {
-            set(&mut words, "-d", "200ms");
-        }
-        set(&mut words, "--warmup", "0s");
-        words.push("--json".into());
-        words.join(" ")
-    }
-
-    /// The host of a URL, a socket or the way to a host becomes that of a server here.
-    fn redirect(&self, words: &mut Vec<String>) {
-        if let Some(way) = value(words, "--connect-to") {
-            let fields: Vec<&str> = way.split(':').collect();
-            let from = fields[..fields.len() - 2].iter().map(|field| format!("{field}:")).collect::<String>();
-            set(words, "--connect-to", &format!("{from}{}", self.secure.address()));
-            return set(words, "--ca-cert", "ca.pem");
-        }
-        if value(words, "--unix-socket").is_some() {
-            set(words, "--unix-socket", &self.plain.path(SOCKET).display().to_string());
-        }
-        let url = words.iter_mut().find(|word| word.contains("://")).expect("a URL");
-        let server = if url.starts_with("https:") { &self.secure } else { &self.plain };
-        let after_scheme = url.find("://").expect("it has one") + 3;
-        let path = url[after_scheme..].find('/').map_or("", |at| &url[after_scheme + at..]);
-        *url = server.url(path);
-    }
-}
-
-/// The value of a flag that is there.
-fn value(words: &[String], flag: &str) -> Option<String> {
-    let at = words.iter().position(|word| word == flag)?;
-    words.get(at + 1).cloned()
-}
-
-/// Gives a flag this value, whether or not it is there.
-fn set(words: &mut Vec<String>, flag: &str, value: &str) {
-    match words.iter().position(|word| word == flag) {
-        Some(at) => words[at + 1] = value.into(),
-        None => words.extend([flag.into(), value.into()]),
-    }
-}
-
-/// Lowers the number of a flag that is there; what the shell computes stays.
-fn at_most(words: &mut [String], flag: &str, most: u64) {
-    let Some(at) = words.iter().position(|word| word == flag) else { return };
-    if words[at + 1].parse().is_ok_and(|number: u64| number > most) {
-        words[at + 1] = most.to_string();
     }
 }

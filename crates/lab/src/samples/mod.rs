@@ -1,0 +1,198 @@
+//! `cargo xtask samples`: the samples of README.md and of the guide, each made by the command that its page shows.
+//!
+//! A comment in front of a `text` block says by which command it is made ([`Mark`]). The tests of `plimsoll` read the commands
+//! of the pages by [`Page`] as well, and run all of them.
+
+mod excerpt;
+mod mark;
+mod neutral;
+mod page;
+mod setting;
+mod shell;
+mod terminal;
+
+pub use mark::Mark;
+pub use page::{Block, Page};
+pub use shell::split_unquoted;
+
+use anyhow::{Context, Result, ensure};
+use setting::Setting;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use xtask::workspace;
+
+/// Folder of the pages besides README.md.
+const GUIDE: &str = "docs/guide";
+
+/// Samples of README.md and docs/guide: runs the command of each, and writes its output into the page. Needs wrk, Chromium and
+/// the packages of WordPress for the pages that show them; takes half an hour on a quiet machine
+#[derive(Debug, clap::Args)]
+pub struct Options {
+    /// These pages alone, such as README.md or first-test.md
+    #[arg(value_name = "PAGE")]
+    pages: Vec<String>,
+    /// Another plimsoll than the release build, which is made otherwise
+    #[arg(long, value_name = "PATH")]
+    binary: Option<PathBuf>,
+}
+
+/// README.md and the pages of the guide, in the order of their names.
+///
+/// # Errors
+/// When one cannot be read.
+pub fn pages() -> Result<Vec<Page>> {
+    let mut paths = vec!["README.md".to_owned()];
+    for entry in std::fs::read_dir(workspace::root().join(GUIDE)).with_context(|| format!("listing {GUIDE}"))? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if name.ends_with(".md") {
+            paths.push(format!("{GUIDE}/{name}"));
+        }
+    }
+    paths.sort();
+    paths.into_iter().map(|path| Ok(Page { text: workspace::read(&path)?, path })).collect()
+}
+
+/// Makes the samples of these pages, or of all. A sample that cannot be made stays as it is, and is named at the end.
+///
+/// # Errors
+/// When a page is unknown or has a wrong mark, plimsoll cannot be built, or a sample could not be made.
+pub fn run(Options { pages: wanted, binary }: Options) -> Result<()> {
+    let all = pages()?;
+    if let Some(unknown) = wanted.iter().find(|name| !all.iter().any(|page| page.is_called(name))) {
+        anyhow::bail!("there is no page {unknown}: name README.md or a file of {GUIDE}");
+    }
+    let mut outputs = Outputs { program: workspace::plimsoll(binary)?, made: BTreeMap::new() };
+    let mut failures = Vec::new();
+    for page in all.into_iter().filter(|page| wanted.is_empty() || wanted.iter().any(|name| page.is_called(name))) {
+        failures.extend(renew(page, &mut outputs)?);
+    }
+    ensure!(failures.is_empty(), "samples that stay as they were:\n{}", failures.join("\n"));
+    Ok(())
+}
+
+/// Makes the samples of a page and writes it; returns a line for each that could not be made.
+fn renew(page: Page, outputs: &mut Outputs) -> Result<Vec<String>> {
+    let mut failures = Vec::new();
+    let mut renewed = Vec::new();
+    for block in page.blocks()? {
+        let Some(recipe) = Recipe::of(&block) else { continue };
+        match recipe.made(outputs) {
+            Ok(text) => renewed.push((block.lines, text)),
+            Err(error) => failures.push(format!("{}: {}: {error:#}", page.path, recipe.command)),
+        }
+    }
+    let text = page.with(renewed);
+    if text != page.text {
+        workspace::write(&page.path, &text)?;
+    }
+    Ok(failures)
+}
+
+/// How a sample is made.
+struct Recipe {
+    command: String,
+    excerpt: excerpt::Excerpt,
+    /// What is started or run before the command, in this order.
+    before: Vec<Mark>,
+}
+
+impl Recipe {
+    /// None where the block is no sample.
+    fn of(block: &Block<'_>) -> Option<Self> {
+        let sample = block.marks.iter().find_map(|mark| match mark {
+            Mark::Sample { command, excerpt } => Some((command.clone(), excerpt.clone())),
+            _ => None,
+        });
+        let (command, excerpt) = sample?;
+        let is_before = |mark: &&Mark| matches!(mark, Mark::Server(_) | Mark::Beside(_) | Mark::First(_));
+        Some(Self { command, excerpt, before: block.marks.iter().filter(is_before).cloned().collect() })
+    }
+
+    fn made(&self, outputs: &mut Outputs) -> Result<String> {
+        let output = outputs.of(self)?;
+        eprintln!("     {}", output.lines().find(|line| !line.is_empty()).unwrap_or("(no output)"));
+        self.excerpt.of(&output)
+    }
+}
+
+/// What commands have printed: a sample on several pages is one measurement.
+struct Outputs {
+    program: PathBuf,
+    made: BTreeMap<(String, Vec<Mark>), String>,
+}
+
+impl Outputs {
+    fn of(&mut self, recipe: &Recipe) -> Result<String> {
+        let key = (recipe.command.clone(), recipe.before.clone());
+        if let Some(made) = self.made.get(&key) {
+            return Ok(made.clone());
+        }
+        eprintln!("$ {}", recipe.command);
+        let output = printed(&self.program, recipe)?;
+        self.made.insert(key, output.clone());
+        Ok(output)
+    }
+}
+
+/// The output of a command in a directory of its own, after what comes before it.
+fn printed(program: &Path, recipe: &Recipe) -> Result<String> {
+    let mut setting = Setting::new(program)?;
+    for mark in &recipe.before {
+        match mark {
+            Mark::Server(command) => setting.serve(command)?,
+            Mark::Beside(command) => setting.start(command).map(drop)?,
+            Mark::First(command) => drop(setting.output(command)?),
+            Mark::Sample { .. } | Mark::File(_) => {}
+        }
+    }
+    setting.output(&recipe.command)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Mark, Page, pages};
+
+    /// `text` blocks that no command makes: page, first line, reason.
+    const NOT_MADE: [(&str, &str, &str); 1] = [(
+        "docs/guide/how-many-users.md",
+        "requests per second = users / (response time + think time)",
+        "a formula, and no output",
+    )];
+
+    /// The `text` blocks of a page that are neither made by a command of the page nor a file that its commands read.
+    fn unmade(page: &Page) -> Vec<String> {
+        let commands = page.command_lines().unwrap();
+        let is_made = |mark: &Mark| match mark {
+            Mark::Sample { command, .. } => commands.contains(command),
+            Mark::File(name) => commands.iter().any(|command| command.contains(name.as_str())),
+            Mark::Server(_) | Mark::Beside(_) | Mark::First(_) => false,
+        };
+        let blocks = page.blocks().unwrap().into_iter();
+        let unmade = blocks.filter(|block| block.language == "text" && !block.marks.iter().any(is_made));
+        unmade.map(|block| block.text.lines().next().unwrap_or_default().to_owned()).collect()
+    }
+
+    #[test]
+    fn every_text_block_of_readme_and_guide_is_made_by_a_command_of_its_page() {
+        let mut found = Vec::new();
+        for page in pages().unwrap() {
+            found.extend(unmade(&page).into_iter().map(|first_line| (page.path.clone(), first_line)));
+        }
+        let listed: Vec<(String, String)> =
+            NOT_MADE.iter().map(|(path, first_line, _)| ((*path).to_owned(), (*first_line).to_owned())).collect();
+        assert_eq!(found, listed, "each needs a mark such as `<!-- sample: plimsoll sweep -->`, or a line of NOT_MADE");
+    }
+
+    #[test]
+    fn a_sample_whose_command_its_page_does_not_show_is_found() {
+        let of = |mark: &str| {
+            let text = format!("```sh\nplimsoll sweep   # a comment\n```\n\n{mark}\n```text\nVALID\n```\n");
+            unmade(&Page { path: "page.md".into(), text })
+        };
+        assert!(of("<!-- sample: plimsoll sweep -->").is_empty());
+        assert_eq!(of("<!-- sample: plimsoll run -->"), ["VALID"]);
+        assert_eq!(of("<!-- server: plimsoll target -->"), ["VALID"]);
+        assert_eq!(of("<!-- file: mix.txt -->"), ["VALID"]);
+        assert_eq!(of("Text."), ["VALID"]);
+    }
+}

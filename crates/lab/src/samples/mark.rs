@@ -2,16 +2,19 @@
 
 use super::excerpt::Excerpt;
 use super::shell::split_unquoted;
+use super::terminal::Width;
 use anyhow::{Context, Result, bail};
 
 /// One comment in front of a block. All of them are for that block alone.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mark {
     /// `<!-- sample: COMMAND -->`: the block is the output of this command. `sample lines 1, "goodput":` and
-    /// `sample until "TEXT":` shorten it.
+    /// `sample until "TEXT":` shorten it, `wide` before these makes the terminal wider.
     Sample {
         /// As it stands in an `sh` block of the page.
         command: String,
+        /// Of the terminal on which it is run.
+        width: Width,
         /// What is shown of its output.
         excerpt: Excerpt,
     },
@@ -35,8 +38,9 @@ impl Mark {
         let (kind, how) = head.trim().split_once(' ').unwrap_or((head.trim(), ""));
         Ok(Some(match (kind, how) {
             ("sample", how) => {
+                let (width, how) = how.strip_prefix("wide").map_or((Width::Usual, how), |how| (Width::Wide, how));
                 let excerpt = Excerpt::parse(how).with_context(|| format!("in the mark {line}"))?;
-                Self::Sample { command: value, excerpt }
+                Self::Sample { command: value, width, excerpt }
             }
             ("server", "") => Self::Server(value),
             ("beside", "") => Self::Beside(value),
@@ -49,15 +53,18 @@ impl Mark {
 
 #[cfg(test)]
 mod tests {
-    use super::{Excerpt, Mark};
+    use super::{Excerpt, Mark, Width};
 
     #[test]
     fn a_mark_says_how_its_block_is_made() {
         let mark = |line: &str| Mark::parse(line).unwrap().unwrap();
-        let whole = Mark::Sample { command: "plimsoll run http://a/".into(), excerpt: Excerpt::Whole };
+        let sample = |command: &str, width, excerpt| Mark::Sample { command: command.into(), width, excerpt };
+        let whole = sample("plimsoll run http://a/", Width::Usual, Excerpt::Whole);
         assert_eq!(mark("<!-- sample: plimsoll run http://a/ -->"), whole);
-        let until = Mark::Sample { command: "plimsoll sweep".into(), excerpt: Excerpt::Until("at: b".into()) };
-        assert_eq!(mark("<!-- sample until \"at: b\": plimsoll sweep -->"), until);
+        let until = Excerpt::Until("at: b".into());
+        let sweep = sample("plimsoll sweep", Width::Wide, until);
+        assert_eq!(mark("<!-- sample wide until \"at: b\": plimsoll sweep -->"), sweep);
+        assert_eq!(mark("<!-- sample wide: plimsoll sweep -->"), sample("plimsoll sweep", Width::Wide, Excerpt::Whole));
         assert_eq!(mark("<!-- server: plimsoll target -->"), Mark::Server("plimsoll target".into()));
         assert_eq!(mark("<!-- file: mix.txt -->"), Mark::File("mix.txt".into()));
         assert!(Mark::parse("A text: with a colon").unwrap().is_none());

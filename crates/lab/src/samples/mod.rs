@@ -11,9 +11,11 @@ mod setting;
 mod shell;
 mod terminal;
 
+pub use excerpt::{Choice, Excerpt};
 pub use mark::Mark;
 pub use page::{Block, Page};
 pub use shell::split_unquoted;
+pub use terminal::Width;
 
 use anyhow::{Context, Result, ensure};
 use setting::Setting;
@@ -77,7 +79,10 @@ fn renew(page: Page, outputs: &mut Outputs) -> Result<Vec<String>> {
     for block in page.blocks()? {
         let Some(recipe) = Recipe::of(&block) else { continue };
         match recipe.made(outputs) {
-            Ok(text) => renewed.push((block.lines, text)),
+            Ok(text) => {
+                say_if_verdict_changed(&block.text, &text);
+                renewed.push((block.lines, text));
+            }
             Err(error) => failures.push(format!("{}: {}: {error:#}", page.path, recipe.command)),
         }
     }
@@ -88,10 +93,20 @@ fn renew(page: Page, outputs: &mut Outputs) -> Result<Vec<String>> {
     Ok(failures)
 }
 
+/// The first word of a sample is its verdict, and the page may explain another one: on a busy machine for example.
+fn say_if_verdict_changed(before: &str, now: &str) {
+    let verdict = |text: &str| text.split_whitespace().next().unwrap_or_default().to_owned();
+    let (before, now) = (verdict(before), verdict(now));
+    if before != now {
+        eprintln!("     it began with \"{before}\" before: does the page still fit \"{now}\"?");
+    }
+}
+
 /// How a sample is made.
 struct Recipe {
     command: String,
-    excerpt: excerpt::Excerpt,
+    width: Width,
+    excerpt: Excerpt,
     /// What is started or run before the command, in this order.
     before: Vec<Mark>,
 }
@@ -100,12 +115,12 @@ impl Recipe {
     /// None where the block is no sample.
     fn of(block: &Block<'_>) -> Option<Self> {
         let sample = block.marks.iter().find_map(|mark| match mark {
-            Mark::Sample { command, excerpt } => Some((command.clone(), excerpt.clone())),
+            Mark::Sample { command, width, excerpt } => Some((command.clone(), *width, excerpt.clone())),
             _ => None,
         });
-        let (command, excerpt) = sample?;
+        let (command, width, excerpt) = sample?;
         let is_before = |mark: &&Mark| matches!(mark, Mark::Server(_) | Mark::Beside(_) | Mark::First(_));
-        Some(Self { command, excerpt, before: block.marks.iter().filter(is_before).cloned().collect() })
+        Some(Self { command, width, excerpt, before: block.marks.iter().filter(is_before).cloned().collect() })
     }
 
     fn made(&self, outputs: &mut Outputs) -> Result<String> {
@@ -118,12 +133,12 @@ impl Recipe {
 /// What commands have printed: a sample on several pages is one measurement.
 struct Outputs {
     program: PathBuf,
-    made: BTreeMap<(String, Vec<Mark>), String>,
+    made: BTreeMap<(String, Width, Vec<Mark>), String>,
 }
 
 impl Outputs {
     fn of(&mut self, recipe: &Recipe) -> Result<String> {
-        let key = (recipe.command.clone(), recipe.before.clone());
+        let key = (recipe.command.clone(), recipe.width, recipe.before.clone());
         if let Some(made) = self.made.get(&key) {
             return Ok(made.clone());
         }
@@ -141,11 +156,11 @@ fn printed(program: &Path, recipe: &Recipe) -> Result<String> {
         match mark {
             Mark::Server(command) => setting.serve(command)?,
             Mark::Beside(command) => setting.start(command).map(drop)?,
-            Mark::First(command) => drop(setting.output(command)?),
+            Mark::First(command) => drop(setting.output(command, Width::Usual)?),
             Mark::Sample { .. } | Mark::File(_) => {}
         }
     }
-    setting.output(&recipe.command)
+    setting.output(&recipe.command, recipe.width)
 }
 
 #[cfg(test)]

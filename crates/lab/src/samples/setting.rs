@@ -1,6 +1,7 @@
 //! Where a command of a page is run: a directory of its own, with the servers that have to run for it.
 
-use super::{neutral, terminal};
+use super::neutral;
+use super::terminal::{Width, shown};
 use crate::child::Killed;
 use crate::hosts::reach;
 use crate::loopback::await_ports;
@@ -29,7 +30,7 @@ pub(super) struct Setting {
 }
 
 impl Setting {
-    /// An empty directory, in which `plimsoll` is this program.
+    /// An empty directory, in which `plimsoll` is a copy of this program: by a link its processes would have another name.
     pub(super) fn new(program: &Path) -> Result<Self> {
         let folder = tempfile::tempdir()?;
         for name in ["bin", "hosts", "temporary", "work"] {
@@ -40,7 +41,7 @@ impl Setting {
             std::fs::set_permissions(folder.path().join(name), Permissions::from_mode(0o755))?;
         }
         let bin = folder.path().join("bin");
-        symlink(program, bin.join("plimsoll"))?;
+        std::fs::copy(program, bin.join("plimsoll")).with_context(|| format!("copying {}", program.display()))?;
         // Other machines of a page are directories of this one.
         symlink(reach(&folder.path().join("hosts"))?, bin.join("ssh"))?;
         let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap_or_default());
@@ -50,7 +51,7 @@ impl Setting {
     /// Starts a server of a page, and waits until it is ready.
     pub(super) fn serve(&mut self, command: &str) -> Result<()> {
         if command.starts_with(STACK) {
-            return self.output(command).map(drop);
+            return self.output(command, Width::Usual).map(drop);
         }
         let words: Vec<&str> = command.split(' ').collect();
         let at = words.iter().position(|word| *word == "--listen");
@@ -64,20 +65,20 @@ impl Setting {
         await_ports(server, &[port], READY).with_context(|| format!("the server `{command}`"))
     }
 
-    /// Starts a program.
+    /// Starts a program, which ends with this one too.
     pub(super) fn start(&mut self, command: &str) -> Result<&mut Killed> {
-        let mut shell = self.shell(&format!("exec {command}"));
+        let mut shell = self.shell(&format!("exec setpriv --pdeathsig KILL {command}"));
         let child = shell.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         self.running.push(Killed(child.with_context(|| format!("cannot start `{command}`"))?));
         self.running.last_mut().context("it was just pushed")
     }
 
-    /// Runs a command of a page to its end; returns what it shows.
-    pub(super) fn output(&self, command: &str) -> Result<String> {
+    /// Runs a command of a page to its end; returns what it shows on a terminal of this width.
+    pub(super) fn output(&self, command: &str, width: Width) -> Result<String> {
         let errors = self.folder.path().join("errors");
         let mut shell = self.shell(&format!("timeout --foreground {LIMIT_S} bash -c \"$COMMAND\""));
         shell.env("COMMAND", neutral::command(command)).stderr(File::create(&errors)?);
-        let (shown, status) = terminal::shown(shell)?;
+        let (shown, status) = shown(shell, width)?;
         if !status.code().is_some_and(|code| RESULTS.contains(&code)) {
             let said = std::fs::read_to_string(errors).unwrap_or_default();
             bail!("it ended with {status}: {}", said.lines().last().unwrap_or("it said nothing"));
@@ -114,7 +115,7 @@ impl Drop for Setting {
 
 #[cfg(test)]
 mod tests {
-    use super::Setting;
+    use super::{Setting, Width};
     use std::path::Path;
 
     fn setting() -> Setting {
@@ -123,16 +124,17 @@ mod tests {
 
     #[test]
     fn a_command_is_run_in_an_empty_directory_with_the_program_in_its_path() {
-        assert_eq!(setting().output("plimsoll run 'a  b'; ls -A").unwrap(), "run a  b\n");
-        assert_eq!(setting().output("plimsoll http://web1.example.com/").unwrap(), "http://web1.example.com/\n");
+        let output = |command: &str| setting().output(command, Width::Usual).unwrap();
+        assert_eq!(output("plimsoll run 'a  b'; ls -A"), "run a  b\n");
+        assert_eq!(output("plimsoll http://web1.example.com/"), "http://web1.example.com/\n");
     }
 
     #[test]
     fn a_command_that_fails_is_no_sample() {
-        let error = |command: &str| setting().output(command).unwrap_err().to_string();
+        let error = |command: &str| setting().output(command, Width::Usual).unwrap_err().to_string();
         assert_eq!(error("echo shown; echo wrong >&2; exit 2"), "it ended with exit status: 2: wrong");
         assert_eq!(error("true"), "it shows nothing");
-        assert_eq!(setting().output("echo invalid; exit 4").unwrap(), "invalid\n");
+        assert_eq!(setting().output("echo invalid; exit 4", Width::Usual).unwrap(), "invalid\n");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A terminal of a fixed width, and what a program shows on it.
+//! A terminal of a known width, and what a program shows on it.
 
 use anyhow::{Context, Result, bail};
 use rustix::fd::OwnedFd;
@@ -8,12 +8,27 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::process::{Command, ExitStatus};
 
-/// Width of the samples: what a terminal has that nobody has made wider.
-const COLUMNS: u16 = 80;
+/// How wide a terminal is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Width {
+    /// What a terminal has that nobody has made wider.
+    Usual,
+    /// Room for all columns of the widest table.
+    Wide,
+}
 
-/// What a program shows, and how it ended.
-pub(super) fn shown(mut command: Command) -> Result<(String, ExitStatus)> {
-    let (mut terminal, line) = open().context("opening a terminal")?;
+impl Width {
+    fn columns(self) -> u16 {
+        match self {
+            Self::Usual => 80,
+            Self::Wide => 100,
+        }
+    }
+}
+
+/// What a program shows on a terminal of this width, and how it ended.
+pub(super) fn shown(mut command: Command, width: Width) -> Result<(String, ExitStatus)> {
+    let (mut terminal, line) = open(width).context("opening a terminal")?;
     let mut child =
         command.stdout(line).spawn().with_context(|| format!("cannot start {:?}", command.get_program()))?;
     // It holds the line, and the terminal would never hang up.
@@ -35,25 +50,25 @@ pub(super) fn shown(mut command: Command) -> Result<(String, ExitStatus)> {
 }
 
 /// A terminal and the line to it.
-fn open() -> io::Result<(File, OwnedFd)> {
+fn open(width: Width) -> io::Result<(File, OwnedFd)> {
     let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
     let terminal = openpt(flags)?;
     unlockpt(&terminal)?;
     let line = ioctl_tiocgptpeer(&terminal, flags)?;
-    tcsetwinsize(&line, Winsize { ws_row: 50, ws_col: COLUMNS, ws_xpixel: 0, ws_ypixel: 0 })?;
+    tcsetwinsize(&line, Winsize { ws_row: 50, ws_col: width.columns(), ws_xpixel: 0, ws_ypixel: 0 })?;
     Ok((File::from(terminal), line))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::shown;
+    use super::{Width, shown};
     use std::process::Command;
 
     #[test]
     fn all_that_a_program_shows_is_read_and_its_end() {
         let mut command = Command::new("sh");
         command.args(["-c", "stty size <&1; seq 3000; exit 4"]);
-        let (text, status) = shown(command).unwrap();
+        let (text, status) = shown(command, Width::Usual).unwrap();
         assert!(text.starts_with("50 80\n1\n2\n") && text.ends_with("\n2999\n3000\n"), "{text}");
         assert_eq!(status.code(), Some(4));
     }

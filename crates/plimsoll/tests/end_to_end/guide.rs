@@ -3,7 +3,7 @@
 mod shortened;
 mod world;
 
-use crate::support::{Ended, Findings, count, shell, text};
+use crate::support::{Ended, Findings, count, text};
 use lab::samples::{Page, pages, split_unquoted};
 use serde_json::Value;
 use shortened::shortened;
@@ -72,7 +72,7 @@ fn commands_work(path: &str) {
         let is_piped = split_unquoted(command, " | ").len() > 1;
         let short = world.redirected(&shortened(command));
         world.provide(&short);
-        let ended = shell(&world.script(&short)).run();
+        let ended = world.run(&short);
         let code = ended.status.code().unwrap_or(-1);
         assert!(WORKS.contains(&code), "{path}: {command}\n{short}\n{ended:#?}");
         ended.exits(code);

@@ -6,8 +6,9 @@ use lab::samples::split_unquoted;
 const REQUESTS_MAX: u64 = 100;
 /// What every machine has descriptors for.
 const CONNECTIONS_MAX: u64 = 200;
-/// Requests of a result that is compared with a stored one, which has as many: enough for it to be valid.
-const REQUESTS_COMPARED: &str = "2000";
+/// Requests of a result that is compared with a stored one, which has as many: enough for it to be valid, and so few that it
+/// ends before the first sample of what else the machine does, which could make it invalid.
+pub(super) const REQUESTS_COMPARED: &str = "1200";
 /// Ends a command whose result is looked at.
 pub(super) const AS_JSON: &str = " --json";
 /// Settings of a WordPress that is soon up.
@@ -68,7 +69,7 @@ fn sweep(words: &mut Vec<String>) {
     }
     set(words, "--points", "2");
     let is_over_rate = value(words, "--over").is_some_and(|unit| unit == "rate");
-    let wide = if is_over_rate { [("--from", "50"), ("--to", "100")] } else { [("--from", "1"), ("--to", "4")] };
+    let wide = if is_over_rate { [("--from", "50"), ("--to", "100")] } else { [("--from", "2"), ("--to", "4")] };
     for (flag, value) in wide {
         if !has(words, flag) && !has(words, "--to") {
             set(words, flag, value);
@@ -76,17 +77,17 @@ fn sweep(words: &mut Vec<String>) {
     }
 }
 
-/// One rate, with the shortest window that there is.
+/// One rate, with the shortest window and the least time that there are.
 fn capacity(words: &mut Vec<String>) {
-    set_all(words, &[("--from", "50"), ("--to", "50"), ("-d", "4s"), ("--warmup", "0s"), ("--budget", "20s")]);
+    set_all(words, &[("--from", "50"), ("--to", "50"), ("-d", "4s"), ("--warmup", "0s"), ("--budget", "12s")]);
 }
 
 /// Of stored results there is nothing to shorten.
 fn compare(words: &mut Vec<String>) {
     let is_measured = has(words, "--serve") || words.iter().any(|word| word.contains("://"));
     if is_measured {
-        set_all(words, &[("--blocks", "1"), ("-d", "200ms"), ("--warmup", "0s"), ("--budget", "30s")]);
-        set_all(words, &[("-c", "4"), ("-R", "20")]);
+        set_all(words, &[("--blocks", "1"), ("-d", "1s"), ("--warmup", "0s"), ("--budget", "12s")]);
+        set_all(words, &[("--only", "fixed"), ("-R", "20")]);
     }
 }
 

@@ -1,21 +1,22 @@
 //! What the commands of a page find: servers at the addresses that it names, files, stored results, other machines, and
 //! processes by their names.
 
-use super::shortened::{set, value};
-use crate::support::{Certificate, Kind, SOCKET, Server, Site, Target, shell};
+use super::shortened::{REQUESTS_COMPARED, set, value};
+use crate::support::{Certificate, Ended, Kind, SOCKET, Server, Site, Target, shell};
 use lab::hosts::reach;
 use lab::samples::{Mark, Page, split_unquoted};
 use std::fs::{Permissions, create_dir, set_permissions, write};
 use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::Path;
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
 /// Paths that the pages ask for, besides the front page.
 const FILES: [&str; 6] = ["index.html", "index.php", "urandom", "pool", "products", "search"];
-/// Processes that the pages watch behind a server.
+/// Processes that the pages watch behind a server. Here they have other names, as another test may have real ones.
 const COMPANIONS: [&str; 2] = ["php-fpm", "mariadbd"];
+/// How often a measurement whose result is stored is made at most.
+const ATTEMPTS: u32 = 5;
 /// A configuration of nginx as `--serve 'nginx config=FILE'` takes it.
 const NGINX: &str = "daemon off; pid {state}/run/nginx.pid; error_log {state}/log/error.log;\n\
     events { worker_connections 1024; }\n\
@@ -39,7 +40,7 @@ pub(super) struct World {
     secure: Server,
     /// Where :8080 of the page leads: the first of these, or a stack that the page has started there.
     first: String,
-    /// A stack that the page starts at a port of its own choice gets this one.
+    /// A stack that the page starts at a port of its own choice gets this one. No other world has it.
     stack_port: u16,
     _companions: Vec<Target>,
 }
@@ -49,7 +50,9 @@ impl World {
         let front_page = vec![b'.'; 12_000];
         let files = FILES.map(|name| (name, &front_page[..]));
         let certificate = Certificate::for_names(&["127.0.0.1", "shop.example"]);
-        let plain = [(); 2].map(|()| Server::start(Kind::Nginx, Site::of(&files)));
+        let html = "location ~ html$ { default_type text/html; }";
+        let site = Site { nginx_directives: html, ..Site::of(&files) };
+        let plain = [(); 2].map(|()| Server::start(Kind::Nginx, site));
         let secure = Server::start(Kind::Nginx, Site { tls: Some(("TLSv1.3", &certificate)), ..Site::of(&files) });
         let folder = tempfile::tempdir().expect("a directory");
         for name in ["", "temporary", "hosts"] {
@@ -60,16 +63,11 @@ impl World {
             // Servers that root starts run as another user.
             set_permissions(path, Permissions::from_mode(0o755)).expect("our own directory");
         }
-        let world = Self {
-            first: plain[0].address().to_string(),
-            stack_port: free_port(),
-            _companions: companions(folder.path(), &page.text),
-            folder,
-            plain,
-            secure,
-        };
+        let first = plain[0].address().to_string();
+        let mut world = Self { folder, plain, secure, first, stack_port: free_port(), _companions: Vec::new() };
         reach(&world.folder.path().join("hosts")).expect("a script");
         world.write_files(page, &certificate.pem);
+        world._companions = COMPANIONS.map(|name| world.companion(name)).into();
         world
     }
 
@@ -95,6 +93,18 @@ impl World {
         for (name, content) in known.into_iter().chain(shown) {
             write(self.folder.path().join(name), content).expect("a file");
         }
+    }
+
+    /// Starts a process that a page may watch.
+    fn companion(&self, name: &str) -> Target {
+        let program = self.folder.path().join(self.companion_name(name));
+        symlink(env!("CARGO_BIN_EXE_plimsoll"), &program).expect("a link");
+        Target::start_as(&program, &[])
+    }
+
+    /// At most 15 characters, which the kernel keeps of it.
+    fn companion_name(&self, name: &str) -> String {
+        format!("{}{name}", self.stack_port)
     }
 
     /// The command with the addresses of servers that are here. A stack that it starts is at :8080 from then on.
@@ -131,6 +141,7 @@ impl World {
         match word {
             ":8080" => format!(":{port}"),
             "DIR" => "killed".into(),
+            _ if COMPANIONS.contains(&word) => self.companion_name(word),
             _ => word
                 .replace("127.0.0.1:8080", &self.first)
                 .replace("127.0.0.1:8081", &self.plain[1].address().to_string())
@@ -140,9 +151,12 @@ impl World {
         }
     }
 
-    /// Makes the stored results that a command reads, unless the page has made them.
+    /// Makes the stored results that a command reads, unless the page has made them; one that it writes is not there yet.
     pub(super) fn provide(&self, command: &str) {
         let words: Vec<&str> = command.split(' ').collect();
+        if let Some(name) = output(command) {
+            let _ = std::fs::remove_dir_all(self.folder.path().join(name));
+        }
         let is_read = |name: &str| {
             let mut before = "";
             words.iter().any(|word| std::mem::replace(&mut before, *word) != "-o" && *word == name)
@@ -151,7 +165,8 @@ impl World {
             let path = format!("plimsoll-runs/{name}");
             let is_one_of_all = is_read("plimsoll-runs/*") || is_read("plimsoll-runs");
             if (is_read(&path) || is_one_of_all) && !self.folder.path().join(&path).exists() {
-                self.finish(&format!("\"$PLIMSOLL\" run http://{}/ -n 2000 --warmup 0s -q -o {path}", self.first));
+                let load = format!("-n {REQUESTS_COMPARED} --warmup 0s");
+                self.finish(&format!("\"$PLIMSOLL\" run http://{}/ {load} -q -o {path}", self.first));
             }
         }
         if is_read("killed") && !self.folder.path().join("killed").exists() {
@@ -165,14 +180,29 @@ impl World {
 
     #[track_caller]
     fn finish(&self, command: &str) {
-        let ended = shell(&self.script(command)).run();
-        assert!(matches!(ended.status.code(), Some(0 | 4)), "{command}\n{ended:#?}");
+        let ended = self.run(command);
+        assert!(ended.status.success() || command.contains("kill "), "{command}\n{ended:#?}");
     }
 
-    /// A script that runs a command here.
-    pub(super) fn script(&self, command: &str) -> String {
+    /// Runs a command here to its end. One whose result is stored is repeated a few times while that is invalid, as other
+    /// programs can make it: nothing may be compared with it then.
+    #[track_caller]
+    pub(super) fn run(&self, command: &str) -> Ended {
         let folder = self.folder.path().display();
-        format!("cd {folder} && export TMPDIR={folder}/temporary PLIMSOLL_SSH={folder}/hosts/reach && {{ {command}; }}")
+        let script = format!(
+            "cd {folder}; export TMPDIR={folder}/temporary PLIMSOLL_SSH={folder}/hosts/reach; {{ {command}; }}"
+        );
+        let stored = output(command).map(|name| self.folder.path().join(name));
+        for _ in 1..ATTEMPTS {
+            let ended = shell(&script).run();
+            match &stored {
+                Some(stored) if ended.status.code() == Some(4) => {
+                    std::fs::remove_dir_all(stored).expect("its result");
+                }
+                _ => return ended,
+            }
+        }
+        shell(&script).run()
     }
 }
 
@@ -185,14 +215,9 @@ impl Drop for World {
     }
 }
 
-/// Processes that a page watches by their names.
-fn companions(folder: &Path, page: &str) -> Vec<Target> {
-    let start = |name: &str| {
-        let program = folder.join(name);
-        symlink(env!("CARGO_BIN_EXE_plimsoll"), &program).expect("a link");
-        Target::start_as(&program, &[])
-    };
-    COMPANIONS.into_iter().filter(|name| page.contains(&format!("--observe {name}"))).map(start).collect()
+/// The directory in which a measurement stores its result, where the command names it.
+fn output(command: &str) -> Option<&str> {
+    command.split(" -o ").nth(1)?.split(' ').next()
 }
 
 fn free_port() -> u16 {

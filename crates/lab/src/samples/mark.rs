@@ -35,7 +35,7 @@ impl Mark {
         let head = split_unquoted(inside, ":")[0];
         let value = inside.get(head.len() + 1..).map(str::trim).filter(|value| !value.is_empty());
         let value = value.with_context(|| format!("a mark without a command or a name: {line}"))?.to_owned();
-        let (kind, how) = head.trim().split_once(' ').unwrap_or((head.trim(), ""));
+        let (kind, how) = head.trim().split_once(' ').unwrap_or_else(|| (head.trim(), ""));
         Ok(Some(match (kind, how) {
             ("sample", how) => {
                 let (width, how) = how.strip_prefix("wide").map_or((Width::Usual, how), |how| (Width::Wide, how));

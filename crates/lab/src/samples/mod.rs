@@ -26,8 +26,8 @@ use xtask::workspace;
 /// Folder of the pages besides README.md.
 const GUIDE: &str = "docs/guide";
 
-/// Samples of README.md and docs/guide: runs the command of each, and writes its output into the page. Needs wrk, Chromium and
-/// the packages of WordPress for the pages that show them; takes half an hour on a quiet machine
+/// Samples of README.md and docs/guide: runs the command of each, and writes its output into the page. Needs wrk and the Debian
+/// packages of WordPress for the pages that show them, port 8080, and a quiet machine: a quarter of an hour
 #[derive(Debug, clap::Args)]
 pub struct Options {
     /// These pages alone, such as README.md or first-test.md
@@ -87,6 +87,7 @@ fn renew(page: Page, outputs: &mut Outputs) -> Result<Vec<String>> {
         }
     }
     let text = page.with(renewed);
+    ensure!(workspace::read(&page.path)? == page.text, "{} was changed meanwhile: make its samples again", page.path);
     if text != page.text {
         workspace::write(&page.path, &text)?;
     }

@@ -6,6 +6,12 @@ use lab::samples::split_unquoted;
 const REQUESTS_MAX: u64 = 100;
 /// What every machine has descriptors for.
 const CONNECTIONS_MAX: u64 = 200;
+/// Connections of a load whose command names none.
+const CONNECTIONS: &str = "8";
+/// Largest load of a sweep whose command does not name the smallest one.
+const LOAD_MAX: u64 = 8;
+/// A page that is slow on a busy machine is no failed request.
+const PATIENT: (&str, &str) = ("--timeout", "60s");
 /// Requests of a result that is compared with a stored one, which has as many: enough for it to be valid, and so few that it
 /// ends before the first sample of what else the machine does, which could make it invalid.
 pub(super) const REQUESTS_COMPARED: &str = "1200";
@@ -58,16 +64,22 @@ fn run(words: &mut Vec<String>) {
         set(words, "-d", "200ms");
     }
     at_most(words, "-c", CONNECTIONS_MAX);
-    set(words, "--warmup", "0s");
+    if !has(words, "-c") && !has(words, "-R") {
+        set(words, "-c", CONNECTIONS);
+    }
+    set_all(words, &[("--warmup", "0s"), PATIENT]);
 }
 
 fn sweep(words: &mut Vec<String>) {
-    set_all(words, &[("--iterations", "1"), ("-d", "200ms"), ("--warmup", "0s")]);
+    set_all(words, &[("--iterations", "1"), ("-d", "200ms"), ("--warmup", "0s"), PATIENT]);
     if has(words, "--confirm") {
         // Enough for it to see that more load brings nothing.
         return set_all(words, &[("--points", "5"), ("--to", "16")]);
     }
     set(words, "--points", "2");
+    if !has(words, "--from") {
+        at_most(words, "--to", LOAD_MAX);
+    }
     let is_over_rate = value(words, "--over").is_some_and(|unit| unit == "rate");
     let wide = if is_over_rate { [("--from", "50"), ("--to", "100")] } else { [("--from", "2"), ("--to", "4")] };
     for (flag, value) in wide {

@@ -14,7 +14,7 @@ const LOAD_MAX: u64 = 8;
 const PATIENT: (&str, &str) = ("--timeout", "60s");
 /// Requests of a result that is compared with a stored one, which has as many: enough for it to be valid, and so few that it
 /// ends before the first sample of what else the machine does, which could make it invalid.
-pub(super) const REQUESTS_COMPARED: &str = "1200";
+const REQUESTS_COMPARED: &str = "1200";
 /// Ends a command whose result is looked at.
 pub(super) const AS_JSON: &str = " --json";
 /// Settings of a WordPress that is soon up.

@@ -1,7 +1,7 @@
 //! What the commands of a page find: servers at the addresses that it names, files, stored results, other machines, and
 //! processes by their names.
 
-use super::shortened::{REQUESTS_COMPARED, set, value};
+use super::shortened::{set, shortened, value};
 use crate::support::{Certificate, Ended, Kind, SOCKET, Server, Site, Target, shell};
 use lab::hosts::reach;
 use lab::samples::{Mark, Page, split_unquoted};
@@ -152,7 +152,7 @@ impl World {
     }
 
     /// Makes the stored results that a command reads, unless the page has made them; one that it writes is not there yet.
-    pub(super) fn provide(&self, command: &str) {
+    pub(super) fn provide(&mut self, command: &str) {
         let words: Vec<&str> = command.split(' ').collect();
         if let Some(name) = output(command) {
             let _ = std::fs::remove_dir_all(self.folder.path().join(name));
@@ -165,8 +165,9 @@ impl World {
             let path = format!("plimsoll-runs/{name}");
             let is_one_of_all = is_read("plimsoll-runs/*") || is_read("plimsoll-runs");
             if (is_read(&path) || is_one_of_all) && !self.folder.path().join(&path).exists() {
-                let load = format!("-n {REQUESTS_COMPARED} --warmup 0s");
-                self.finish(&format!("\"$PLIMSOLL\" run http://{}/ {load} -q -o {path}", self.first));
+                let load = shortened(&format!("plimsoll run http://127.0.0.1:8080/ -o {path}"));
+                let load = self.redirected(&load);
+                self.finish(&load);
             }
         }
         if is_read("killed") && !self.folder.path().join("killed").exists() {

@@ -59,9 +59,13 @@ fn sweep(record: &SweepRecord) -> Option<String> {
              load, {place}."
         )
     } else {
-        let at = if is_peak_bound(record) { "at least" } else { "at most" };
         let limit = limit(record.limiter.as_ref());
-        format!("The server gave {at} {most} good responses per second, at {place}{limit}.")
+        match is_peak_bound(record) {
+            true => format!("The server gave at least {most} good responses per second, at {place}{limit}."),
+            false => {
+                format!("The server gave {most} good responses per second at {place}, and hardly more beyond{limit}.")
+            }
+        }
     };
     Some(format!("{text}{}", why_bound(&record.verdict)))
 }

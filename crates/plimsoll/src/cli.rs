@@ -67,8 +67,8 @@ Exit codes:
        machine
   3    target unreachable or failing
   4    result not valid; the findings say why
-  5    inconclusive: not known within the time, or a threshold inside an
-       interval or bound
+  5    undecided: the time was used up, or the threshold lies inside the
+       confidence interval or beyond a bound
   130  interrupted; what was measured so far is kept (a second ^C ends at
        once: report --recover)";
 

@@ -19,6 +19,8 @@ const LIMIT_S: &str = "900";
 const READY: Duration = Duration::from_secs(10);
 /// Exit codes with which a measurement shows a result: also one that is invalid, undecided, or fails a threshold.
 const RESULTS: [i32; 4] = [0, 1, 4, 5];
+/// Where programs are looked for when nothing says where.
+const USUAL_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 /// Begins a server that goes on in the background by itself.
 const STACK: &str = "plimsoll stack up ";
 
@@ -44,7 +46,7 @@ impl Setting {
         std::fs::copy(program, bin.join("plimsoll")).with_context(|| format!("copying {}", program.display()))?;
         // Other machines of a page are directories of this one.
         symlink(reach(&folder.path().join("hosts"))?, bin.join("ssh"))?;
-        let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap_or_default());
+        let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap_or_else(|_| USUAL_PATH.to_owned()));
         Ok(Self { folder, path, running: Vec::new() })
     }
 

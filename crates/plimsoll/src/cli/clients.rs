@@ -70,13 +70,15 @@ pub(crate) struct ClientArgs {
     /// Time within which agents have to be there (connect://, slurm://, k8s://) [default: 120s]
     #[arg(hide_short_help = true, long, value_name = "TIME", requires = "client")]
     pub(crate) agents_wait: Option<Duration>,
-    /// File of the secret that agents who connect have to know, made if it is missing [default: PLIMSOLL_TOKEN]
+    /// File with the secret that agents have to present when they connect; it is created if it is missing [default:
+    /// PLIMSOLL_TOKEN]
     #[arg(hide_short_help = true, long, value_name = "FILE", requires = "client")]
     pub(crate) token_file: Option<PathBuf>,
-    /// Command in the place of srun for slurm://N, such as 'srun --partition=load' [default: srun]
+    /// Command to use instead of srun for slurm://N, such as 'srun --partition=load' [default: srun]
     #[arg(hide_short_help = true, long, value_name = "COMMAND", requires = "client", allow_hyphen_values = true)]
     pub(crate) srun: Option<String>,
-    /// What the loss of a machine does to a load, after which no other begins; the exit code is 4 with end, 5 with continue
+    /// What to do when a load machine is lost: end the load, or let the others continue it; no other load begins. The exit
+    /// code is 4 with end, 5 with continue
     #[arg(
         hide_short_help = true,
         long,

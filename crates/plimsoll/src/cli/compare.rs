@@ -77,7 +77,7 @@ pub(crate) struct CompareArgs {
     pub(crate) budget: Duration,
     /// Exit code 1 if this holds, such as 'goodput<-3%,cpu>2%'
     ///
-    /// In place of the calls; comma-separated and repeatable. The conditions are listed below the examples.
+    /// These conditions decide the exit code instead of the default, that any variant is worse; comma-separated, repeatable. The conditions are listed below the examples.
     #[arg(help_heading = "Common", long, value_name = "CONDITIONS", allow_hyphen_values = true)]
     pub(crate) fail_if: Vec<String>,
     /// Name of a variant, in the order of the variants; repeatable
@@ -112,7 +112,7 @@ pub(crate) struct CompareArgs {
     /// Smaller ones are called the same, or a small change.
     #[arg(long, value_name = "PERCENT", default_value = "2%", allow_hyphen_values = true)]
     pub(crate) margin: String,
-    /// Wanted half-width of the intervals, 0.1% to 50%: it ends when they are [default: 0.6 of the margin]
+    /// Stop as soon as every interval is this narrow: its half-width, 0.1% to 50% [default: 0.6 of the margin]
     #[arg(hide_short_help = true, long, value_name = "PERCENT", allow_hyphen_values = true)]
     pub(crate) precision: Option<String>,
     /// Blocks at most; without --precision exactly so many, if the budget allows [default: what the precision needs]

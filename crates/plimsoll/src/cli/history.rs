@@ -21,7 +21,7 @@ plimsoll --help.";
 /// of a
 /// page moved, and by how much.
 ///
-/// Server CPU per request of comparisons is normalised by their canary trials: a machine that became slower is no change.
+/// Server CPU per request of comparisons is normalised by their canary trials: a slower machine is not reported as a change.
 /// Results that were measured alike (target, load, client, machine) form a series; each figure of a series is searched by
 /// E-divisive with a permutation test, which keeps its rate of false alarms for any noise. Invalid results,
 /// interrupted results and bounds are skipped and listed.

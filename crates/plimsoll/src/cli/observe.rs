@@ -31,8 +31,8 @@ Process selectors (PROCESSES), always with descendants:
 
 /// Monitor processes and the machine, without load
 ///
-/// Prints a table on a terminal, otherwise one line per sample and target. ^C ends it with a summary and exit code 0;
-/// so does the end of all processes given by ID.
+/// Prints a table on a terminal, otherwise one line per sample and target. It stops on ^C, or
+/// when all processes that were given by ID have ended; then it prints a summary, and the exit code is 0.
 #[derive(Debug, Args)]
 #[command(
     after_help = format!("{}\n{SELECTORS}", OBSERVE_EXAMPLES.first()),

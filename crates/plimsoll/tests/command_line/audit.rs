@@ -34,14 +34,6 @@ fn an_overloaded_server_is_told_with_exit_code_4() {
 }
 
 #[test]
-fn the_readme_shows_what_is_printed() {
-    let ended = audit(&["blog-uncached-wrk.txt"], &["blog-uncached-wrk.txt"]);
-    let said = &ended.exits(4).stdout;
-    let head: String = said.lines().take(5).map(|line| format!("{line}\n")).collect();
-    assert!(include_str!("../../../../README.md").contains(&head), "{head}");
-}
-
-#[test]
 fn json_is_one_object_with_a_format() {
     let record = audit(&["wrk.txt", "--json"], &["wrk.txt"]).exits(0).json();
     assert_eq!((text(&record, "format"), text(&record, "tool")), ("plimsoll.audit/1", "wrk"));

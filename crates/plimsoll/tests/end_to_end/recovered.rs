@@ -161,7 +161,7 @@ fn a_profile_that_was_killed_is_recovered() {
     drop(burner);
     let out = ended.path("out");
     let out = out.to_str().expect("UTF-8");
-    plimsoll(["profile", "--all", "-d", "1s", "-o", out]).run().fails(2, &["the result is missing", "--recover"]);
+    plimsoll(["profile", "--all", "-d", "1s", "-o", out]).run().fails(2, &["did not end", "--recover"]);
     plimsoll(["report", "--recover", "--format", "html", out]).run().fails(2, &["profile without a load"]);
     let record: Value = serde_json::from_str(&recover(Path::new(out))).expect("JSON");
     assert!(record["interrupted"] == true && count(&record, "profile.samples") > 10, "{record:#}");

@@ -82,13 +82,19 @@ impl Program {
     pub(crate) fn start(self) -> Started {
         let (stdout, stderr) = (self.directory().join("stdout"), self.directory().join("stderr"));
         let file = |path: &Path| File::create(path).expect("a file in the temporary directory");
-        let child = Command::new(&self.program)
+        let mut command = Command::new(&self.program);
+        command
             .args(&self.args)
             .current_dir(self.directory())
             .env("PLIMSOLL", env!("CARGO_BIN_EXE_plimsoll"))
             .env("RUST_BACKTRACE", "1")
             // A shell complains of one that is set and not installed.
-            .env("LC_ALL", "C.UTF-8")
+            .env("LC_ALL", "C.UTF-8");
+        // What whoever runs the tests likes in a terminal is not what they compare.
+        ["COLUMNS", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "TERM"].iter().for_each(|name| {
+            command.env_remove(name);
+        });
+        let child = command
             .envs(self.variables)
             .stdin(Stdio::null())
             .stdout(file(&stdout))

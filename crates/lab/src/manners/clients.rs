@@ -146,6 +146,15 @@ fn refusal(errors: &str) -> String {
     said.trim().to_owned()
 }
 
+/// What a finding advises: where several advise the same, all but one of them name the one that says it.
+fn remedy(finding: &Value, record: &Value) -> String {
+    let text = |finding: &Value, key: &str| finding[key].as_str().unwrap_or_default().to_owned();
+    let own = text(finding, "remedy");
+    let other = own.strip_prefix("the same as for ").map(str::to_owned);
+    let other = other.and_then(|rule| findings(record).iter().find(|finding| text(finding, "rule") == rule));
+    other.map_or(own, |other| text(other, "remedy"))
+}
+
 /// What a record says, and whether it was to be expected.
 fn of_record(record: &Value, outcome: Outcome) -> Made {
     let n = |path: &str| count(record, path);
@@ -166,7 +175,7 @@ fn of_record(record: &Value, outcome: Outcome) -> Made {
     let mut words = String::new();
     let mut is_expected = false;
     for finding in about.iter().filter(|finding| text(finding, "rule") != ABOUT_REUSE) {
-        let (rule, said) = (text(finding, "rule"), text(finding, "message") + "; " + &text(finding, "remedy"));
+        let (rule, said) = (text(finding, "rule"), text(finding, "message") + "; " + &remedy(finding, record));
         is_expected |= matches!(outcome, Outcome::Finding(expected, part) if expected == rule && said.contains(part));
         // The first is what it is about.
         if words.is_empty() || matches!(outcome, Outcome::Finding(expected, _) if expected == rule) {

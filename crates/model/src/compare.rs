@@ -51,7 +51,7 @@ impl CompareLoad {
         match self {
             Self::Canary => &[ServerCpuNsPerRequest],
             Self::Fixed => &[ServerCpuNsPerRequest, ResponseP50Ns, ResponseP90Ns, ResponseP95Ns, ResponseP99Ns],
-            Self::Saturated => &[
+            Self::Saturated | Self::Stored => &[
                 GoodputPerS,
                 ServerCpuNsPerRequest,
                 ResponseP50Ns,
@@ -61,15 +61,6 @@ impl CompareLoad {
                 ServerRssBytes,
             ],
             Self::Capacity => &[CapacityPerS],
-            Self::Stored => &[
-                GoodputPerS,
-                ServerCpuNsPerRequest,
-                ResponseP50Ns,
-                ResponseP90Ns,
-                ResponseP95Ns,
-                ResponseP99Ns,
-                ServerRssBytes,
-            ],
         }
     }
 }

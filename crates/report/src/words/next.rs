@@ -13,11 +13,10 @@ const FURTHER: f64 = 4.0;
 
 /// After a run: why its result is invalid, else a sweep.
 pub(crate) fn after_run(record: &RunRecord) -> Option<Fact> {
-    if let Some(fact) = explanation(&record.verdict) {
-        return Some(fact);
-    }
-    let target = target(&record.environment, &record.plan)?;
-    told(&format!("plimsoll sweep{target}"), "raises the load until the server gives no more")
+    explanation(&record.verdict).or_else(|| {
+        let target = target(&record.environment, &record.plan)?;
+        Some(told(&format!("plimsoll sweep{target}"), "raises the load until the server gives no more"))
+    })
 }
 
 /// After a sweep: why its result is invalid, else further up, else what the limit is made of, else a goal.
@@ -28,39 +27,40 @@ pub(crate) fn after_sweep(record: &SweepRecord) -> Option<Fact> {
     let environment = &record.environment;
     if let Some(last) = record.curve.last().filter(|_| NoKnee::is_beyond(record)) {
         let to = Over::of(record).number((last.load * FURTHER).round()).replace([',', '/', 's'], "");
-        return told(&with_flag(environment, &format!("--to {to}")), "goes on to higher loads");
+        return Some(told(&with_flag(environment, &format!("--to {to}")), "goes on to higher loads"));
     }
     let limiter = record.limiter.as_ref();
     let can_confirm = environment.served.is_some()
         && limiter.is_some_and(|it| it.prediction.as_ref().is_some_and(|change| change.setting.is_some()));
     if can_confirm && limiter.is_some_and(|limiter| limiter.confirmation.is_none()) {
-        return told(&with_flag(environment, "--confirm"), "tries the change that is predicted");
+        return Some(told(&with_flag(environment, "--confirm"), "tries the change that is predicted"));
     }
     if limiter.is_some_and(is_of_cpu) && record.profile.is_none() {
-        return told(&with_flag(environment, "--profile"), "shows the functions that use the CPU time");
+        return Some(told(&with_flag(environment, "--profile"), "shows the functions that use the CPU time"));
     }
     let target = target(environment, &record.points.first()?.plan)?;
-    told(&format!("plimsoll capacity{target} --goal 'p99<100ms'"), "finds the rate up to which responses stay so fast")
+    let command = format!("plimsoll capacity{target} --goal 'p99<100ms'");
+    Some(told(&command, "finds the rate up to which responses stay so fast"))
 }
 
 /// After a search for a capacity: why its result is invalid, else whether the rate is sustained for longer.
 pub(crate) fn after_capacity(record: &CapacityRecord) -> Option<Fact> {
-    if let Some(fact) = explanation(&record.verdict) {
-        return Some(fact);
-    }
-    let rate_per_s = record.capacity.low?.floor();
-    let target = target(&record.environment, &record.trials.first()?.plan)?;
-    told(&format!("plimsoll run{target} -R {rate_per_s} -d 5m"), "shows whether the server sustains that for longer")
+    explanation(&record.verdict).or_else(|| {
+        let rate_per_s = record.capacity.low?.floor();
+        let target = target(&record.environment, &record.trials.first()?.plan)?;
+        let command = format!("plimsoll run{target} -R {rate_per_s} -d 5m");
+        Some(told(&command, "shows whether the server sustains that for longer"))
+    })
 }
 
 /// What explains the finding that makes a result invalid.
 fn explanation(verdict: &Verdict) -> Option<Fact> {
     let first = verdict.findings.iter().find(|finding| finding.state == FindingState::Invalid)?;
-    told(&format!("plimsoll rules {}", first.rule), "explains the check that failed")
+    Some(told(&format!("plimsoll rules {}", first.rule), "explains the check that failed"))
 }
 
-fn told(command: &str, why: &str) -> Option<Fact> {
-    Some(Fact::new(About::Next, LABEL, format!("{command}    ({why})")))
+fn told(command: &str, why: &str) -> Fact {
+    Fact::new(About::Next, LABEL, format!("{command} ({why})"))
 }
 
 fn is_of_cpu(limiter: &Limiter) -> bool {

@@ -1,4 +1,4 @@
-//! `cargo xtask samples`: the samples of README.md and of the guide, each made by the command that its page shows.
+//! `cargo xtask samples`: the samples of README.md, the guide and the reference, each made by the command that its page shows.
 //!
 //! A comment in front of a `text` block says by which command it is made ([`Mark`]). The tests of `plimsoll` read the commands
 //! of the pages by [`Page`] as well, and run all of them.
@@ -23,11 +23,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use xtask::workspace;
 
-/// Folder of the pages besides README.md.
+/// Folder of the pages whose commands are all run by a test, besides README.md.
 const GUIDE: &str = "docs/guide";
+/// Folder of the pages of which the samples alone are made.
+const REFERENCE: &str = "docs/reference";
 
-/// Samples of README.md and docs/guide: runs the command of each, and writes its output into the page. Needs wrk and the Debian
-/// packages of WordPress for the pages that show them, port 8080, and a quiet machine: a quarter of an hour
+/// Samples of README.md, docs/guide and docs/reference: runs the command of each, and writes its output into the page. Needs
+/// wrk, Chromium and the Debian packages of WordPress for the pages that show them, port 8080, and a quiet machine: half an hour
 #[derive(Debug, clap::Args)]
 pub struct Options {
     /// These pages alone, such as README.md or first-test.md
@@ -43,15 +45,29 @@ pub struct Options {
 /// # Errors
 /// When one cannot be read.
 pub fn pages() -> Result<Vec<Page>> {
-    let mut paths = vec!["README.md".to_owned()];
-    for entry in std::fs::read_dir(workspace::root().join(GUIDE)).with_context(|| format!("listing {GUIDE}"))? {
+    let mut pages = vec![Page::read("README.md".to_owned())?];
+    pages.extend(pages_in(GUIDE)?);
+    Ok(pages)
+}
+
+/// All pages that can have samples.
+fn pages_with_samples() -> Result<Vec<Page>> {
+    let mut pages = pages()?;
+    pages.extend(pages_in(REFERENCE)?);
+    Ok(pages)
+}
+
+/// The pages of a folder, in the order of their names.
+fn pages_in(folder: &str) -> Result<Vec<Page>> {
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(workspace::root().join(folder)).with_context(|| format!("listing {folder}"))? {
         let name = entry?.file_name().to_string_lossy().into_owned();
         if name.ends_with(".md") {
-            paths.push(format!("{GUIDE}/{name}"));
+            paths.push(format!("{folder}/{name}"));
         }
     }
     paths.sort();
-    paths.into_iter().map(|path| Ok(Page { text: workspace::read(&path)?, path })).collect()
+    paths.into_iter().map(Page::read).collect()
 }
 
 /// Makes the samples of these pages, or of all. A sample that cannot be made stays as it is, and is named at the end.
@@ -59,9 +75,9 @@ pub fn pages() -> Result<Vec<Page>> {
 /// # Errors
 /// When a page is unknown or has a wrong mark, plimsoll cannot be built, or a sample could not be made.
 pub fn run(Options { pages: wanted, binary }: Options) -> Result<()> {
-    let all = pages()?;
+    let all = pages_with_samples()?;
     if let Some(unknown) = wanted.iter().find(|name| !all.iter().any(|page| page.is_called(name))) {
-        anyhow::bail!("there is no page {unknown}: name README.md or a file of {GUIDE}");
+        anyhow::bail!("there is no page {unknown}: name README.md or a file of {GUIDE} or {REFERENCE}");
     }
     let mut outputs = Outputs { program: workspace::plimsoll(binary)?, made: BTreeMap::new() };
     let mut failures = Vec::new();
@@ -76,8 +92,10 @@ pub fn run(Options { pages: wanted, binary }: Options) -> Result<()> {
 fn renew(page: Page, outputs: &mut Outputs) -> Result<Vec<String>> {
     let mut failures = Vec::new();
     let mut renewed = Vec::new();
-    for block in page.blocks()? {
-        let Some(recipe) = Recipe::of(&block) else { continue };
+    let blocks = page.blocks()?;
+    let files = files(&blocks);
+    for block in blocks {
+        let Some(recipe) = Recipe::of(&block, &files) else { continue };
         match recipe.made(outputs) {
             Ok(text) => {
                 say_if_verdict_changed(&block.text, &text);
@@ -92,6 +110,14 @@ fn renew(page: Page, outputs: &mut Outputs) -> Result<Vec<String>> {
         workspace::write(&page.path, &text)?;
     }
     Ok(failures)
+}
+
+/// The files that a page shows: name and content.
+fn files(blocks: &[Block<'_>]) -> BTreeMap<String, String> {
+    let named = blocks.iter().flat_map(|block| block.marks.iter().map(move |mark| (mark, &block.text)));
+    named
+        .filter_map(|(mark, text)| if let Mark::File(name) = mark { Some((name.clone(), text.clone())) } else { None })
+        .collect()
 }
 
 /// The first word of a sample is its verdict, and the page may explain another one: on a busy machine for example.
@@ -110,18 +136,21 @@ struct Recipe {
     excerpt: Excerpt,
     /// What is started or run before the command, in this order.
     before: Vec<Mark>,
+    /// What the command finds in its directory: name and content.
+    files: BTreeMap<String, String>,
 }
 
 impl Recipe {
     /// None where the block is no sample.
-    fn of(block: &Block<'_>) -> Option<Self> {
+    fn of(block: &Block<'_>, files: &BTreeMap<String, String>) -> Option<Self> {
         let sample = block.marks.iter().find_map(|mark| match mark {
             Mark::Sample { command, width, excerpt } => Some((command.clone(), *width, excerpt.clone())),
             _ => None,
         });
         let (command, width, excerpt) = sample?;
         let is_before = |mark: &&Mark| matches!(mark, Mark::Server(_) | Mark::Beside(_) | Mark::First(_));
-        Some(Self { command, width, excerpt, before: block.marks.iter().filter(is_before).cloned().collect() })
+        let before = block.marks.iter().filter(is_before).cloned().collect();
+        Some(Self { command, width, excerpt, before, files: files.clone() })
     }
 
     fn made(&self, outputs: &mut Outputs) -> Result<String> {
@@ -153,6 +182,9 @@ impl Outputs {
 /// The output of a command in a directory of its own, after what comes before it.
 fn printed(program: &Path, recipe: &Recipe) -> Result<String> {
     let mut setting = Setting::new(program)?;
+    for (name, content) in &recipe.files {
+        setting.write(name, content)?;
+    }
     for mark in &recipe.before {
         match mark {
             Mark::Server(command) => setting.serve(command)?,
@@ -166,14 +198,30 @@ fn printed(program: &Path, recipe: &Recipe) -> Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Mark, Page, pages};
+    use super::{Mark, Page, pages_with_samples};
 
-    /// `text` blocks that no command makes: page, first line, reason.
-    const NOT_MADE: [(&str, &str, &str); 1] = [(
-        "docs/guide/how-many-users.md",
-        "requests per second = users / (response time + think time)",
-        "a formula, and no output",
-    )];
+    /// `text` blocks that no command of their page makes: page, begin of the first line, reason.
+    const NOT_MADE: [(&str, &str, &str); 15] = [
+        ("docs/guide/how-many-users.md", "requests per second = ", "a formula, and no output"),
+        ("docs/reference/agents.md", "waiting 120s for 2 agents;", "several machines, and whoever has no token"),
+        ("docs/reference/agents.md", "run                    4521 good", "a cluster, by `cargo xtask kubernetes`"),
+        ("docs/reference/agents.md", "limiter      network-limited", "a network of a known speed"),
+        ("docs/reference/agents.md", "baseline         'fast'", "several machines"),
+        ("docs/reference/experiment.md", "plimsoll: pools.toml:2:1:", "errors, which tests hold"),
+        ("docs/reference/experiment.md", "plimsoll: --output pools:", "an error, which a test holds"),
+        ("docs/reference/history.md", "series       comparison,", "results of a month, which are simulated"),
+        ("docs/reference/history.md", "series       run,", "results of a month, which are simulated"),
+        (
+            "docs/reference/packages.md",
+            "VALID        all validity checks passed",
+            "a bare machine, by `cargo xtask first-verdict`",
+        ),
+        ("docs/reference/requests.md", "# weight 1, GET", "a file, and no output"),
+        ("docs/reference/run.md", "plimsoll: load.toml:4:1:", "an error, which a test holds"),
+        ("docs/reference/wordpress.md", "warning: import: 1 posts", "an export, of which a test makes one"),
+        ("docs/reference/wordpress.md", "CPU per good response ", "the ladder with profiles, by `cargo xtask ladder`"),
+        ("docs/reference/wordpress.md", "plimsoll: mariadbd, ", "errors, which tests hold"),
+    ];
 
     /// The `text` blocks of a page that are neither made by a command of the page nor a file that its commands read.
     fn unmade(page: &Page) -> Vec<String> {
@@ -189,14 +237,18 @@ mod tests {
     }
 
     #[test]
-    fn every_text_block_of_readme_and_guide_is_made_by_a_command_of_its_page() {
+    fn every_text_block_is_made_by_a_command_of_its_page_or_says_why_not() {
         let mut found = Vec::new();
-        for page in pages().unwrap() {
+        for page in pages_with_samples().unwrap() {
             found.extend(unmade(&page).into_iter().map(|first_line| (page.path.clone(), first_line)));
         }
-        let listed: Vec<(String, String)> =
-            NOT_MADE.iter().map(|(path, first_line, _)| ((*path).to_owned(), (*first_line).to_owned())).collect();
-        assert_eq!(found, listed, "each needs a mark such as `<!-- sample: plimsoll sweep -->`, or a line of NOT_MADE");
+        let is_listed = |(found, listed): (&(String, String), &(&str, &str, &str))| {
+            found.0 == listed.0 && found.1.starts_with(listed.1)
+        };
+        assert!(
+            found.len() == NOT_MADE.len() && found.iter().zip(&NOT_MADE).all(is_listed),
+            "each needs a mark such as `<!-- sample: plimsoll sweep -->`, or a line of NOT_MADE: {found:#?}"
+        );
     }
 
     #[test]

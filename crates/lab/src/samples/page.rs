@@ -4,6 +4,7 @@ use super::mark::Mark;
 use super::shell;
 use anyhow::{Context, Result};
 use std::ops::Range;
+use xtask::workspace;
 
 /// Begins and ends a block.
 const FENCE: &str = "```";
@@ -31,6 +32,11 @@ pub struct Block<'a> {
 }
 
 impl Page {
+    /// The page at this path from the workspace root.
+    pub(super) fn read(path: String) -> Result<Self> {
+        Ok(Self { text: workspace::read(&path)?, path })
+    }
+
     /// True if it is this path, or a file of this name.
     pub(super) fn is_called(&self, name: &str) -> bool {
         self.path == name || self.path.rsplit('/').next() == Some(name)

@@ -50,6 +50,11 @@ impl Setting {
         Ok(Self { folder, path, running: Vec::new() })
     }
 
+    /// Writes a file that a page shows into the directory.
+    pub(super) fn write(&self, name: &str, content: &str) -> Result<()> {
+        std::fs::write(self.folder.path().join("work").join(name), content).with_context(|| format!("writing {name}"))
+    }
+
     /// Starts a server of a page, and waits until it is ready.
     pub(super) fn serve(&mut self, command: &str) -> Result<()> {
         if command.starts_with(STACK) {

@@ -16,6 +16,7 @@ pub(crate) fn advised(mut error: clap::Error, words: &[OsString]) -> clap::Error
     let words: Vec<String> = words.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     let tip = match error.kind() {
         ErrorKind::UnknownArgument => of_flag(&text(&error, ContextKind::InvalidArg), &words),
+        ErrorKind::ValueValidation => one_dash(&words),
         ErrorKind::InvalidSubcommand => of_verb(&text(&error, ContextKind::InvalidSubcommand), &words),
         _ => None,
     };
@@ -60,6 +61,13 @@ fn as_typed(flag: &str, words: &[String]) -> String {
     let names = words.iter().filter_map(|word| word.split('=').next());
     let mut long = names.filter(|name| name.len() > 2 && !name.starts_with("--") && row(name).is_some());
     long.find(|name| name.contains(letter)).unwrap_or(flag).to_owned()
+}
+
+/// Advice about a long flag with one dash, which is read as a letter with a value: `-duration=10s` as `-d uration=10s`.
+fn one_dash(words: &[String]) -> Option<String> {
+    let names = words.iter().filter_map(|word| word.split('=').next()).filter(|name| !name.starts_with("--"));
+    let (name, row) = names.filter(|name| name.len() > 2).find_map(|name| Some((name, row(name)?)))?;
+    Some(format!("{name} is a flag of {}; write here: {}", row.tools, row.here))
 }
 
 fn visible_flags(verb: &Command) -> impl Iterator<Item = String> {
@@ -112,6 +120,8 @@ mod tests {
             ("-rate=50", "-R PER_SECOND"),
             ("--rps 5", "-R PER_SECOND"),
             ("-keepalive", "--no-keepalive"),
+            ("-duration=10s", "-d TIME"),
+            ("-duration 10s", "-d TIME"),
         ] {
             let tip = tip(&format!("plimsoll run {url} {flag}"));
             assert!(tip.contains("is a flag of ") && tip.contains(here), "{flag}: {tip}");
@@ -121,6 +131,7 @@ mod tests {
     #[test]
     fn misspelt_flags_are_found_here_and_in_other_tools() {
         assert_eq!(tip("plimsoll run u --conections 3"), "did you mean --connections?");
+        assert_eq!(tip("plimsoll run u -d soon"), "", "a letter with a value that is none");
         assert!(tip("plimsoll run u --concurency 3").contains("-c N"), "misspelt, and of another tool");
         assert_eq!(tip("plimsoll run u --zzzzzz"), "plimsoll run --help lists all flags");
     }

@@ -13,6 +13,7 @@ mod capacity;
 mod check;
 mod compare;
 mod experiment;
+mod flag_file;
 mod help;
 mod history;
 mod hostile;

@@ -11,7 +11,7 @@ fn flags_of_a_file_are_those_of_the_run_and_what_is_typed_replaces_them() {
         program.with_file("load.toml", file.as_bytes()).run().measured().json()
     };
     let record = run(&[]);
-    assert_eq!(text(&record, "plan.url"), target.url("/bytes/64"));
+    assert_eq!(text(&record, "plan.target.url"), target.url("/bytes/64"));
     assert_eq!((count(&record, "plan.load.connections"), count(&record, "requests.good")), (3, 300));
     let typed = run(&["-c", "2", "-n", "200"]);
     assert_eq!((count(&typed, "plan.load.connections"), count(&typed, "requests.good")), (2, 200));
@@ -30,5 +30,5 @@ fn a_mistake_in_a_file_of_flags_is_named_with_its_place() {
     );
     refused("url = \"http://h/\"\nduration = \"soon\"\n", &["load.toml:2:", "soon", "is not a duration"]);
     refused("url = \n", &["load.toml:1:"]);
-    plimsoll(["run", "@missing.toml"]).run().fails(2, &["missing.toml", "no such file"]);
+    plimsoll(["run", "@missing.toml"]).run().fails(2, &["missing.toml", "No such file"]);
 }

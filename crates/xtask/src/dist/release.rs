@@ -62,7 +62,9 @@ impl Release {
     pub(crate) fn make(&self, own: &Platform) -> Result<()> {
         let program = self.build(own)?;
         let said = printed(Command::new(&program).arg("--version"))?;
-        ensure!(said == format!("plimsoll {}", self.about.version), "`plimsoll --version` says {said:?}");
+        let commit = self.copy.commit.get(..8).context("the commit has no name")?;
+        let begin = format!("plimsoll {} ({commit}, ", self.about.version);
+        ensure!(said.starts_with(&begin), "`plimsoll --version` says {said:?}, which does not begin with {begin:?}");
         self.write(LICENCES, licences::list(&self.copy.root)?)?;
         deb::documents(&program, &self.copy.root, &self.place.output.join(LICENCES))?;
         let work = self.copy.root.join("target").join("book-sources");

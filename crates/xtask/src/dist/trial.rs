@@ -103,8 +103,8 @@ impl Way {
             ensure!(folder.join(document).is_file(), "{document} was not installed");
         }
         let program = folder.join(self.program);
-        let said = printed(Command::new(&program).arg("--version"))?;
-        ensure!(said == format!("plimsoll {version}"), "`plimsoll --version` says {said:?}");
+        let said = printed(Command::new(&program).arg("-V"))?;
+        ensure!(said == format!("plimsoll {version}"), "`plimsoll -V` says {said:?}");
         measure(Command::new(&program).args(["run", "--duration", "1s"]).current_dir(folder))
     }
 }
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn what_is_installed_has_to_be_of_the_release_and_to_measure() {
-        let version = "#!/bin/sh\n[ \"$1\" != --version ] || { echo plimsoll 0.1.0; exit; }\n";
+        let version = "#!/bin/sh\n[ \"$1\" != -V ] || { echo plimsoll 0.1.0; exit; }\n";
         assert_eq!(tried(&format!("{version}echo 'INVALID too short'; exit 4"), None), Ok(()));
         let broken = tried(&format!("{version}echo 'no such file' >&2; exit 3"), None).unwrap_err();
         assert!(broken.contains("exit status: 3") && broken.ends_with("no such file"), "{broken}");

@@ -5,10 +5,11 @@ use crate::output::printer;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use model::{Event, Load, NS_PER_S, Phase, Plan, Redacted, StatusLook, Stop, Tick, Warmup, human};
 use report::visible;
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
 
-/// Time of load between two lines where stderr is no terminal: as often as a reader of a log wants to see that it goes on.
+/// Time between two lines where stderr is no terminal: as often as a reader of a log wants to see that it goes on.
 const LINE_EVERY_NS: u64 = 10 * NS_PER_S;
 
 /// One line that is rewritten on a terminal, elsewhere a line every ten seconds; silent when the user wants quiet.
@@ -17,6 +18,8 @@ pub(crate) struct Progress {
     quiet: bool,
     /// Time of load since the last line, where stderr is no terminal; ns.
     since_line_ns: Option<u64>,
+    /// When a line was last printed, on the monotonic clock.
+    line_at_ns: Cell<u64>,
     label: String,
     window_ns: Option<u64>,
     /// None of one that ends when it has settled.
@@ -45,6 +48,7 @@ impl Progress {
             bar,
             quiet,
             since_line_ns: (!quiet && !std::io::stderr().is_terminal()).then_some(0),
+            line_at_ns: Cell::new(clock::monotonic_ns()),
             label: String::new(),
             window_ns: None,
             warmup_ns: None,
@@ -94,7 +98,7 @@ impl Progress {
                 if let Some(line) = self.due_line(tick) {
                     self.line(&line);
                 }
-                self.say(&self.tick_text(tick));
+                self.show_text(&self.tick_text(tick));
             }
             Event::Opening { requested, established, .. } => {
                 self.line(&format!("{}, waiting for the others", opened(*established, *requested)));
@@ -141,8 +145,21 @@ impl Progress {
         }
     }
 
-    /// Shows a line of its own kind.
+    /// Says what is going on, such as a step of something long; to a log if nothing was said there for a while.
     pub(crate) fn say(&self, text: &str) {
+        self.show_text(text);
+        if self.was_silent(clock::monotonic_ns()) {
+            self.line(&format!("{}{text}", self.label));
+        }
+    }
+
+    /// True of a log in which nothing was said for a while.
+    fn was_silent(&self, now_ns: u64) -> bool {
+        self.since_line_ns.is_some() && now_ns.saturating_sub(self.line_at_ns.get()) >= LINE_EVERY_NS
+    }
+
+    /// Shows a text in the line of a terminal.
+    fn show_text(&self, text: &str) {
         let text = format!("{}{text}", self.label);
         self.bar.set_message(printer::in_locale(&visible::line(&text)).into_owned());
         self.bar.tick();
@@ -153,6 +170,7 @@ impl Progress {
         if self.quiet || text.is_empty() {
             return;
         }
+        self.line_at_ns.set(clock::monotonic_ns());
         self.bar.suspend(|| printer::note(text));
     }
 
@@ -262,6 +280,19 @@ mod tests {
         assert_eq!(lines[0], "load 2 of at most 8: measuring: 1,000/s good, 30 s left");
         progress.since_line_ns = None;
         assert_eq!((0..35).find_map(|second| progress.due_line(&tick(second))), None, "on a terminal");
+    }
+
+    /// Nothing was said of a page whose loads took minutes.
+    #[test]
+    fn what_is_going_on_without_a_load_is_said_in_a_log_after_ten_seconds() {
+        let mut progress = Progress::new(true);
+        let since = |seconds: u64| progress.line_at_ns.get() + seconds * NS_PER_S;
+        let (early, late) = (since(9), since(10));
+        assert!(!progress.was_silent(late), "quiet, or a terminal");
+        progress.since_line_ns = Some(0);
+        assert!(!progress.was_silent(early) && progress.was_silent(late));
+        progress.line_at_ns.set(early);
+        assert!(!progress.was_silent(late), "a line was printed meanwhile");
     }
 
     /// "3590 s left" had to be divided by the reader.

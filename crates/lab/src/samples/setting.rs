@@ -91,6 +91,9 @@ impl Setting {
             bail!("it ended with {status}: {}", said.lines().last().unwrap_or("it said nothing"));
         }
         ensure!(!shown.trim().is_empty(), "it shows nothing");
+        // Whoever runs the command has no such folder of temporary files.
+        let temporary = self.folder.path().join("temporary");
+        let shown = shown.replace(&*temporary.to_string_lossy(), "/tmp");
         let machine = rustix::system::uname();
         Ok(neutral::output(&shown, command, &machine.nodename().to_string_lossy()))
     }

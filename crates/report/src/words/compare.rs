@@ -325,12 +325,12 @@ fn design(record: &CompareRecord) -> Option<String> {
     let again = record.blocks.iter().filter(|block| !block.counted).count() as u64;
     let trials = sum(record.blocks.iter().map(|block| block.trials_repeated));
     if again > 0 {
-        parts.push(format!("{} not counted", plural(again, "block")));
+        parts.push(format!("{} more not counted", plural(again, "block")));
     }
     if trials > 0 {
         parts.push(format!("{} repeated", plural(trials, "trial")));
     }
-    Some(format!("{} in {}", parts.join("; "), time(record.spent_ns as f64)))
+    Some(format!("{}; {} in all", parts.join("; "), time(record.spent_ns as f64)))
 }
 
 /// What was sent, other machines that took part, and the loss of one; none of stored runs, each of which has its own.

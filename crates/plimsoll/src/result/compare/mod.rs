@@ -18,7 +18,7 @@ use capacity::FoundCapacity;
 pub(super) use capacity::SearchedCapacity;
 use evidence::EvidenceBuilder;
 use judge::{ComparedLoad, ComparisonClaim, FailIf, judge_comparison, responses_differ};
-use model::human::time;
+use model::human::{count, time};
 use model::{
     ArmLoadRecord, ArmRecord, BlockRecord, Call, CompareEnd, CompareLoad, CompareRecord, CompareTrialRecord,
     CompareValues, Evidence, FORMAT_COMPARE, FailIfRecord, FailIfState, MetricRecord, Verdict, VerdictState,
@@ -98,8 +98,8 @@ fn reason(facts: &Facts, ended: CompareEnd, search: &BlockSearch) -> String {
             more_ns => format!(
                 "{}; {} of the {} blocks that are needed count, so about {} more would do: --budget {}",
                 ended.words(),
-                search.counted(),
-                search.blocks_needed(),
+                count(search.counted()),
+                count(search.blocks_needed()),
                 time(more_ns as f64),
                 budget_text(search.spent_ns().saturating_add(more_ns))
             ),
@@ -279,7 +279,7 @@ fn block_record(block: &Block, canary_deviates: bool, arms: &[ArmRecord]) -> Blo
     }
     let why = match (block.is_complete(), block.counts()) {
         (_, true) => None,
-        (true, false) => Some("one variant was disturbed more than the others: measured again".to_owned()),
+        (true, false) => Some("one variant was disturbed more than the others, so the block was measured again".to_owned()),
         (false, false) => Some("not complete".to_owned()),
     };
     BlockRecord {

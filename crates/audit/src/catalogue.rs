@@ -1,9 +1,9 @@
 //! Every rule in words: those of own measurements, those of other tools' output, and those that are not checked yet.
 
 use crate::planned_rules;
-use judge::{Check, RenderRule, Rule, states_in};
-use model::{CatalogueRecord, FORMAT_RULES, Finding, RuleCard, RuleText, alike};
-use std::collections::BTreeMap;
+use judge::{Check, Fires, RenderRule, Rule};
+use model::{CatalogueRecord, FORMAT_RULES, Finding, FindingState, FiringText, RuleCard, RuleText, alike};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 /// Families in the order in which a result is questioned.
@@ -25,17 +25,17 @@ pub fn catalogue() -> CatalogueRecord {
     let mut cards: Vec<RuleCard> =
         judge::rules().iter().map(own).chain(judge::render_rules().iter().map(of_render)).collect();
     for rule in crate::rules() {
-        let text = RuleText { detects: rule.detects.to_owned(), threshold: None, data: rule.data.to_owned() };
+        let text = text(rule.detects, rule.fires, rule.remarks, rule.data);
         match cards.iter_mut().find(|card| card.id == rule.id) {
             Some(card) => card.audit = Some(text),
-            None => {
-                let card = empty(rule.id, rule.detects);
-                cards.push(RuleCard { states: states_in(rule.detects), audit: Some(text), ..card });
-            }
+            None => cards.push(RuleCard { audit: Some(text), ..empty(rule.id, rule.title.unwrap_or_default()) }),
         }
     }
     for rule in planned_rules() {
         cards.push(RuleCard { later: Some(rule.reason.to_owned()), ..empty(rule.id, rule.title) });
+    }
+    for card in &mut cards {
+        card.states = states(card);
     }
     for card in cards.iter_mut().filter(|card| OF_COMPARISONS.contains(&card.id.as_str())) {
         card.judges.push("compare".to_owned());
@@ -65,9 +65,8 @@ fn own(rule: &Rule) -> RuleCard {
         Check::Sweep(_) => &["sweep"],
     };
     RuleCard {
-        states: states_in(rule.threshold),
         judges: judges.iter().map(|verb| (*verb).to_owned()).collect(),
-        own: Some(text(rule.detects, rule.threshold, &rule.data())),
+        own: Some(text(rule.detects, rule.fires, rule.remarks, &rule.data())),
         example: example(rule.id),
         ..empty(rule.id, rule.title)
     }
@@ -75,9 +74,8 @@ fn own(rule: &Rule) -> RuleCard {
 
 fn of_render(rule: &RenderRule) -> RuleCard {
     RuleCard {
-        states: states_in(rule.threshold),
         judges: vec!["render".to_owned()],
-        own: Some(text(rule.detects, rule.threshold, rule.data)),
+        own: Some(text(rule.detects, rule.fires, rule.remarks, rule.data)),
         example: example(rule.id),
         ..empty(rule.id, rule.title)
     }
@@ -87,8 +85,21 @@ fn example(id: &str) -> Option<Finding> {
     EXAMPLES.get(id).cloned()
 }
 
-fn text(detects: &str, threshold: &str, data: &str) -> RuleText {
-    RuleText { detects: detects.to_owned(), threshold: Some(threshold.to_owned()), data: data.to_owned() }
+/// What a rule can make of a result, own or of another tool, the mildest first.
+fn states(card: &RuleCard) -> Vec<FindingState> {
+    let texts = [&card.own, &card.audit].into_iter().flatten();
+    let states: BTreeSet<FindingState> = texts.flat_map(|text| &text.fires).map(|fires| fires.state).collect();
+    states.into_iter().collect()
+}
+
+fn text(detects: &str, fires: &[Fires], remarks: &str, data: &str) -> RuleText {
+    let firing = |fires: &Fires| FiringText { state: fires.state, when: fires.when.to_owned() };
+    RuleText {
+        detects: detects.to_owned(),
+        fires: fires.iter().map(firing).collect(),
+        remarks: Some(remarks).filter(|text| !text.is_empty()).map(str::to_owned),
+        data: data.to_owned(),
+    }
 }
 
 fn empty(id: &str, title: &str) -> RuleCard {
@@ -107,8 +118,7 @@ fn empty(id: &str, title: &str) -> RuleCard {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::FindingState;
-    use std::collections::BTreeSet;
+    use std::cmp::Reverse;
 
     #[test]
     fn every_rule_is_there_once_and_says_what_it_makes_of_a_result() {
@@ -118,15 +128,11 @@ mod tests {
         for card in &cards {
             assert_eq!(card.later.is_some(), card.judges.is_empty(), "{}", card.id);
             assert!(FAMILIES.contains(&&card.id[..2]), "{}", card.id);
-            if card.own.is_some() {
-                assert!(
-                    !card.states.is_empty(),
-                    "the threshold of {} names no state: note, warning, bound, invalid",
-                    card.id
-                );
-            }
+            assert!(!card.title.is_empty(), "{}", card.id);
+            assert_eq!(card.later.is_some(), card.states.is_empty(), "{}", card.id);
         }
         let of = |id: &str| cards.iter().find(|card| card.id == id).expect("it is there");
+        assert!(crate::rules().iter().all(|rule| rule.title.is_some() == of(rule.id).own.is_none()));
         assert_eq!(of("ER-01").judges, ["run", "sweep", "audit"]);
         assert_eq!(of("RP-10").judges, ["audit"]);
         assert_eq!(of("RE-01").judges, ["render"]);
@@ -142,8 +148,34 @@ mod tests {
     }
 
     #[test]
-    fn states_are_words_of_the_threshold() {
-        assert_eq!(states_in("> 1 %: warning; > 5 %: invalid"), [FindingState::Warning, FindingState::Invalid]);
-        assert_eq!(states_in("invalidate, unbounded, noted"), []);
+    fn each_state_stands_once_the_worst_first() {
+        for card in catalogue().rules {
+            for text in [card.own, card.audit].into_iter().flatten() {
+                let states: Vec<_> = text.fires.iter().map(|fires| Reverse(fires.state)).collect();
+                assert!(!states.is_empty() && states.is_sorted_by(|a, b| a < b), "{}: {states:?}", card.id);
+            }
+        }
+    }
+
+    /// Words that no text of a rule has fewer of: "any load: invalid" is none.
+    const WORDS_MIN: usize = 5;
+
+    #[test]
+    fn rules_speak_in_whole_sentences() {
+        let is_sentence = |text: &str| {
+            text.starts_with(char::is_uppercase)
+                && text.ends_with('.')
+                && !text.contains(['<', '>', '≤', '≥'])
+                && text.split_whitespace().count() >= WORDS_MIN
+        };
+        let mut fragments = Vec::new();
+        for card in catalogue().rules {
+            for RuleText { detects, fires, remarks, data } in [card.own, card.audit].into_iter().flatten() {
+                let texts = fires.into_iter().map(|fires| fires.when).chain(remarks).chain([detects]);
+                fragments.extend(texts.filter(|text| !is_sentence(text)).map(|text| format!("{}: {text}", card.id)));
+                fragments.extend(data.contains(['<', '>']).then(|| format!("{}: {data}", card.id)));
+            }
+        }
+        assert_eq!(fragments, Vec::<String>::new());
     }
 }

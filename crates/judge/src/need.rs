@@ -155,6 +155,8 @@ pub(crate) const LEAST_NS: u64 = NS_PER_S;
 pub(crate) const TOO_SHORT: &str = "the window is shorter than 1 s";
 /// Methods that change nothing in the server.
 const SAFE: [&str; 4] = ["GET", "HEAD", "OPTIONS", "TRACE"];
+/// Part of the kernel figures that are those of TCP.
+const TCP: &str = "tcp";
 /// Why a rule about a sweep without loads is not checked.
 pub(crate) const NO_LOADS: &str = "the sweep has no points";
 
@@ -346,11 +348,11 @@ impl Need {
             Self::LocalPorts => of_client("sockets and local port range of the client's machine"),
             Self::StatusPage(_, none) => beside(none.trim_start_matches("no ")),
             Self::RequestCount => beside("status page with a request count"),
-            Self::Database => beside("SHOW GLOBAL STATUS and max_connections of MariaDB or MySQL"),
+            Self::Database => beside("status of MariaDB or MySQL (SHOW GLOBAL STATUS, max_connections)"),
             Self::Loads => of_sweep("a sweep of two or more loads"),
             Self::Iterations => of_sweep("a sweep with six or more iterations of a load"),
             Self::LinkSpeeds => of_client("bytes and speed of the client's network interfaces"),
-            Self::Bandwidth => beside("--probe-bandwidth"),
+            Self::Bandwidth => beside("bandwidth of the path (--probe-bandwidth)"),
             Self::WhereKnown(needs) => {
                 let texts: Vec<Cow<'static, str>> = needs.iter().map(|need| need.text()).collect();
                 (Source::Sweep, format!("where known, {}", texts.join(" and ")).into())
@@ -427,13 +429,20 @@ impl Kernel {
     }
 
     fn text(self) -> String {
-        let names: Vec<&str> = self.figures.iter().map(|(_, name)| *name).collect();
-        let joined = match names.split_last() {
-            Some((last, [])) => (*last).to_owned(),
-            Some((last, first)) => format!("{} {} {last}", first.join(", "), if self.any { "or" } else { "and" }),
-            None => String::new(),
+        // As records have them; those of TCP are known by their names alone.
+        let full = |(part, name): &(&str, &str)| match *part {
+            TCP => (*name).to_owned(),
+            part => format!("{part}/{name}"),
         };
-        format!("{joined} of {} kernel", self.whose.words())
+        let names: Vec<String> = self.figures.iter().map(full).collect();
+        let (figures, joined) = match names.split_last() {
+            Some((last, [])) => ("figure", last.clone()),
+            Some((last, first)) => {
+                ("figures", format!("{} {} {last}", first.join(", "), if self.any { "or" } else { "and" }))
+            }
+            None => ("figures", String::new()),
+        };
+        format!("kernel {figures} {joined} of {} machine", self.whose.words())
     }
 }
 

@@ -1,7 +1,7 @@
 //! Rules of a page render: they look at loads of a browser, which are no load of a server.
 
 use crate::comparison::{FEW_UNITS, few_blocks};
-use crate::{Outcome, verdict};
+use crate::{Fires, Outcome, verdict};
 use model::human::{count, plural};
 use model::{FindingState, PageFailureKind, PageLoad, Verdict};
 use stats::RUNS_MIN;
@@ -26,8 +26,10 @@ pub struct RenderRule {
     pub title: &'static str,
     /// What it detects, in a sentence.
     pub detects: &'static str,
-    /// When it fires.
-    pub threshold: &'static str,
+    /// Each state that it can reach, the worst first, with when it does.
+    pub fires: &'static [Fires],
+    /// What has to be known to understand these, in sentences; empty if there is nothing.
+    pub remarks: &'static str,
     /// The data it needs.
     pub data: &'static str,
     check: fn(&RenderClaim<'_>) -> Outcome,
@@ -37,57 +39,71 @@ static RULES: [RenderRule; 7] = [
     RenderRule {
         id: "RE-01",
         title: "page not loaded",
-        detects: "loads in which the document could not be fetched, or the page had no load event in its time, was too large \
-                  to be followed, was a download, or crashed",
-        threshold: "any load: invalid",
+        detects: "The document could not be fetched; or the page had no load event in its time, was too large to be \
+                  followed, was a download, or crashed.",
+        fires: &[Fires::invalid("At least one load of the page failed.")],
+        remarks: "",
         data: "loads of the browser",
         check: not_loaded,
     },
     RenderRule {
         id: "RE-02",
         title: "error page",
-        detects: "loads in which the document has an HTTP status of 400 or more: an error page was rendered",
-        threshold: "any load: invalid",
+        detects: "The document had an HTTP status of 400 or more, so that an error page was rendered.",
+        fires: &[Fires::invalid("At least one load got a status of 400 or more.")],
+        remarks: "",
         data: "loads of the browser",
         check: error_page,
     },
     RenderRule {
         id: "RE-03",
         title: "another page than the URL",
-        detects: "loads that were redirected, or whose page went to another URL by itself",
-        threshold: "redirect on the same host: warning; to another host, or by the page itself: invalid",
+        detects: "Loads were redirected, or the page went to another URL by itself.",
+        fires: &[
+            Fires::invalid(
+                "At least one load was redirected to another host, or its page went to another URL by itself.",
+            ),
+            Fires::warning("At least one load was redirected on the same host."),
+        ],
+        remarks: "",
         data: "loads of the browser",
         check: redirected,
     },
     RenderRule {
         id: "RE-04",
         title: "blank page",
-        detects: "loads in which no text and no image was painted",
-        threshold: "any load: invalid",
+        detects: "No text and no image was painted.",
+        fires: &[Fires::invalid("At least one load of the page stayed blank.")],
+        remarks: "",
         data: "loads of the browser",
         check: blank,
     },
     RenderRule {
         id: "RE-05",
         title: "parts of the page failed",
-        detects: "requests of the page, without the document, that failed or have an HTTP status of 400 or more",
-        threshold: "any request: warning",
+        detects: "Requests of the page, other than that of the document, failed or had an HTTP status of 400 or \
+                  more.",
+        fires: &[Fires::warning("At least one request of the page failed.")],
+        remarks: "",
         data: "loads of the browser",
         check: parts_failed,
     },
     RenderRule {
         id: "RE-06",
         title: "page still loading",
-        detects: "loads whose page still fetched 5 s after its load event: bytes and requests are those until then",
-        threshold: "any load: note",
+        detects: "The page still fetched something 5 s after its load event, so that bytes and requests are those \
+                  until then.",
+        fires: &[Fires::note("At least one load of the page did not settle.")],
+        remarks: "",
         data: "loads of the browser",
         check: unsettled,
     },
     RenderRule {
         id: "RE-07",
         title: "browser beside the server",
-        detects: "a server on the machine of the browser, which takes CPU time from it while it renders",
-        threshold: "server on this machine: note",
+        detects: "A server on the machine of the browser took CPU time from it while it rendered.",
+        fires: &[Fires::note("A server of the pages runs on this machine.")],
+        remarks: "",
         data: "addresses of the URLs",
         check: colocated,
     },
@@ -202,8 +218,7 @@ fn share(loads: usize, claim: &RenderClaim<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::states_in;
-    use crate::testing::{clean_page, fail_page, page_fault};
+    use crate::testing::{can_say, clean_page, fail_page, page_fault};
     use model::VerdictState;
 
     fn judged(loads: &[PageLoad]) -> Verdict {
@@ -231,7 +246,7 @@ mod tests {
                 is_server_here: rule.id == "RE-07",
             });
             assert_eq!(verdict.findings.iter().map(|finding| finding.rule.as_str()).collect::<Vec<_>>(), [rule.id]);
-            assert!(states_in(rule.threshold).contains(&verdict.findings[0].state), "{verdict:#?}");
+            assert!(can_say(rule.fires, verdict.findings[0].state), "{verdict:#?}");
         }
     }
 

@@ -14,8 +14,10 @@ pub struct Rule {
     pub title: &'static str,
     /// What it detects, in a sentence.
     pub detects: &'static str,
-    /// When it fires, and where the threshold comes from.
-    pub threshold: &'static str,
+    /// Each state that it can reach, the worst first, with when it does.
+    pub fires: &'static [Fires],
+    /// What has to be known to understand these, and where thresholds come from, in sentences; empty if there is nothing.
+    pub remarks: &'static str,
     /// The loads that it has something to say of.
     pub applies: Applies,
     /// What has to be known before it is checked.
@@ -24,6 +26,41 @@ pub struct Rule {
     pub conditions: &'static str,
     /// The rule itself.
     pub check: Check,
+}
+
+/// A state that a rule can reach, and when it does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fires {
+    /// The state.
+    pub state: FindingState,
+    /// When, in a sentence. Of two conditions for one state both are in it.
+    pub when: &'static str,
+}
+
+impl Fires {
+    /// Some number must not be used.
+    #[must_use]
+    pub const fn invalid(when: &'static str) -> Self {
+        Self { state: FindingState::Invalid, when }
+    }
+
+    /// Some number is a bound.
+    #[must_use]
+    pub const fn bound(when: &'static str) -> Self {
+        Self { state: FindingState::Bound, when }
+    }
+
+    /// Something should be fixed.
+    #[must_use]
+    pub const fn warning(when: &'static str) -> Self {
+        Self { state: FindingState::Warning, when }
+    }
+
+    /// Something is worth knowing.
+    #[must_use]
+    pub const fn note(when: &'static str) -> Self {
+        Self { state: FindingState::Note, when }
+    }
 }
 
 /// The rule itself, by what it looks at.
@@ -137,19 +174,4 @@ impl Outcome {
         let evidence: BTreeMap<_, _> = figures.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
         Self::Fired(Finding { rule: rule.to_owned(), state, message, remedy, evidence })
     }
-}
-
-/// The words that stand for the states in a rule's threshold.
-const WORDS: [(&str, FindingState); 4] = [
-    ("note", FindingState::Note),
-    ("warning", FindingState::Warning),
-    ("bound", FindingState::Bound),
-    ("invalid", FindingState::Invalid),
-];
-
-/// The states that a threshold names.
-#[must_use]
-pub fn states_in(threshold: &str) -> Vec<FindingState> {
-    let words: Vec<_> = threshold.split(|c: char| !c.is_alphabetic()).collect();
-    WORDS.iter().filter(|(word, _)| words.contains(word)).map(|(_, state)| *state).collect()
 }

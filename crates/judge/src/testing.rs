@@ -2,7 +2,7 @@
 
 pub(crate) use faults::*;
 
-use crate::{Outcome, Rule, Verdict, judge_run, judge_sweep};
+use crate::{Fires, Outcome, Rule, Verdict, judge_run, judge_sweep};
 use model::{Evidence, Finding, FindingState, SweepEvidence};
 
 /// The finding inside `outcome`.
@@ -13,14 +13,27 @@ pub(crate) fn finding(outcome: Outcome) -> Finding {
     }
 }
 
-/// What a rule says of one load.
+/// What a rule says of one load, with one of the states that it names.
 pub(crate) fn judged(rule: &Rule, evidence: &Evidence) -> Outcome {
-    rule.judge_load(evidence).expect("a rule of a load")
+    with_a_state_of(rule, rule.judge_load(evidence).expect("a rule of a load"))
 }
 
-/// What a rule says of a whole sweep.
+/// What a rule says of a whole sweep, with one of the states that it names.
 pub(crate) fn judged_sweep(rule: &Rule, sweep: &SweepEvidence) -> Outcome {
-    rule.judge_sweep(sweep).expect("a rule of a sweep")
+    with_a_state_of(rule, rule.judge_sweep(sweep).expect("a rule of a sweep"))
+}
+
+#[track_caller]
+fn with_a_state_of(rule: &Rule, outcome: Outcome) -> Outcome {
+    if let Some(state) = state(&outcome) {
+        assert!(can_say(rule.fires, state), "{}: {state:?} is not in {:?}", rule.id, rule.fires);
+    }
+    outcome
+}
+
+/// True if a rule that fires so can reach the state.
+pub(crate) fn can_say(fires: &[Fires], state: FindingState) -> bool {
+    fires.iter().any(|fires| fires.state == state)
 }
 
 /// The state `outcome` fired with; none if it passed or was not checked.

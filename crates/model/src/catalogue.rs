@@ -19,7 +19,7 @@ pub struct RuleCard {
     pub id: String,
     /// A few words.
     pub title: String,
-    /// What it can make of a result, mildest first; empty when that is not said.
+    /// What it can make of a result, mildest first; empty when it is not checked yet.
     pub states: Vec<FindingState>,
     /// Where it judges: `run`, `sweep`, `render`, `audit`; empty when it is not checked yet.
     pub judges: Vec<String>,
@@ -42,8 +42,19 @@ pub struct RuleCard {
 pub struct RuleText {
     /// What it detects, in a sentence.
     pub detects: String,
-    /// When it fires, and where the threshold comes from; null where `detects` says it.
-    pub threshold: Option<String>,
+    /// Each state that it can reach, the worst first, with when it does.
+    pub fires: Vec<FiringText>,
+    /// What has to be known to understand these, and where thresholds come from, in sentences; null if there is nothing.
+    pub remarks: Option<String>,
     /// The data it needs; without them it is not checked.
     pub data: String,
+}
+
+/// A state that a rule can reach, in words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FiringText {
+    /// The state.
+    pub state: FindingState,
+    /// When, in a sentence.
+    pub when: String,
 }

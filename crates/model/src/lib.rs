@@ -67,7 +67,7 @@ pub use capacity::{
     CapacityBracket, CapacityReason, CapacityRecord, CapacitySettings, CapacityTimes, ConditionRecord, MoreTime,
     TrialMade, TrialPurpose, TrialRecord,
 };
-pub use catalogue::{CatalogueRecord, RuleCard, RuleText};
+pub use catalogue::{CatalogueRecord, FiringText, RuleCard, RuleText};
 pub use check::{Burst, CheckRecord, CheckRow, CheckState, HttpTraits, Refusal, TargetCheck};
 pub use compare::{
     ArmLoadRecord, ArmRecord, BlockRecord, COMPARE_ARMS_MAX, COMPARE_BLOCKS_MAX, CompareCapacity, CompareEnd,
@@ -180,6 +180,6 @@ pub const FORMAT_AUDIT: &str = "plimsoll.audit/1";
 /// Format name and version of what `audit --json` prints of several outputs.
 pub const FORMAT_AUDITS: &str = "plimsoll.audits/1";
 /// Format name and version of what `rules --json` prints.
-pub const FORMAT_RULES: &str = "plimsoll.rules/1";
+pub const FORMAT_RULES: &str = "plimsoll.rules/2";
 /// Nanoseconds in one second.
 pub const NS_PER_S: u64 = 1_000_000_000;

@@ -4,8 +4,8 @@ use super::{AuditRule, Check};
 use crate::claim::QUANTILES;
 use crate::facts::same_size;
 use crate::{Figure, Subject};
-use judge::Outcome;
 use judge::text::list;
+use judge::{Fires, Outcome};
 use model::FindingState;
 use model::human::{count, percent, percent_exact, plural, rate, time};
 
@@ -26,44 +26,77 @@ const SIZE_PARAMETERS: [&str; 3] = ["size=", "bytes=", "length="];
 
 pub(super) const ERRORS: AuditRule = AuditRule {
     id: "ER-01",
-    detects: "failed requests counted as throughput: above 0.1 % a warning, above 1 % invalid",
+    title: None,
+    detects: "Failed requests were counted as throughput.",
+    fires: &[
+        Fires::invalid("More than 1 % of the requests failed, or no request was answered."),
+        Fires::warning("More than 0.1 % of the requests failed."),
+    ],
+    remarks: "",
     data: "responses, bad statuses, socket errors",
     check: Check::Any(errors),
 };
 pub(super) const REDIRECTS: AuditRule = AuditRule {
     id: "ER-02",
-    detects: "redirects counted as pages",
+    title: None,
+    detects: "Redirects were counted as pages.",
+    fires: &[Fires::invalid("At least one response was a redirect.")],
+    remarks: "",
     data: "responses by class or status; wrk and siege count redirects as good, ab, k6 and autocannon's tables do not \
            show them",
     check: Check::Output(redirects),
 };
 pub(super) const BODY: AuditRule = AuditRule {
     id: "ER-03",
-    detects: "bodies whose size differs from the declared or the first one",
+    title: None,
+    detects: "Bodies differ in size from the declared one or from the first one.",
+    fires: &[
+        Fires::invalid(
+            "A body does not have the size given by --expect-size, or more than 0.1 % of the responses differ in \
+             size from the first.",
+        ),
+        Fires::warning("A body does not have the size that the URL asks for."),
+    ],
+    remarks: "",
     data: "body size, and --expect-size or a size in the URL; or ab's length failures",
     check: Check::Output(body),
 };
 pub(super) const CENSORED: AuditRule = AuditRule {
     id: "ER-05",
-    detects: "latencies that a longer timeout would raise",
+    title: None,
+    detects: "A longer timeout would raise the latencies.",
+    fires: &[Fires::bound(
+        "A request had no response within the timeout, or the largest latency is within about 5 % of the \
+             timeout.",
+    )],
+    remarks: "",
     data: "timeouts, or the largest latency and the timeout",
     check: Check::Output(censored),
 };
 pub(super) const BYTES: AuditRule = AuditRule {
     id: "ER-06",
-    detects: "fewer bytes received than the expected bodies need",
+    title: None,
+    detects: "Fewer bytes were received than the expected bodies need.",
+    fires: &[Fires::invalid("A response has, with its headers, less than 98 % of the bytes given by --expect-size.")],
+    remarks: "",
     data: "bytes received, --expect-size",
     check: Check::Output(bytes),
 };
 pub(super) const REFUSED: AuditRule = AuditRule {
     id: "ER-08",
-    detects: "responses of a rate limiter or a ban: 403, 429",
+    title: None,
+    detects: "A rate limiter or a ban responded instead of the application.",
+    fires: &[Fires::invalid("At least one response had status 403 or 429.")],
+    remarks: "",
     data: "responses by exact status",
     check: Check::Output(refused),
 };
 pub(super) const REUSE: AuditRule = AuditRule {
     id: "ER-09",
-    detects: "connections not kept open as requested",
+    title: None,
+    detects: "Connections were not kept open as requested.",
+    fires: &[Fires::invalid("Less than 99 % of the responses kept their connection open.")],
+    remarks: "",
     data: "keep-alive requests of `ab -k`",
     check: Check::Output(reuse),
 };

@@ -2,7 +2,7 @@
 
 use super::{AuditRule, Check};
 use crate::{Figure, Subject};
-use judge::Outcome;
+use judge::{Fires, Outcome};
 use model::FindingState;
 use model::human::{count, percent, plural, rate};
 
@@ -21,37 +21,62 @@ const PORTS_HELD: [f64; 3] = [0.5, 0.8, 0.95];
 
 pub(super) const BUSY: AuditRule = AuditRule {
     id: "CL-01",
-    detects: "client that saturated its CPU: the server may be able to do more",
+    title: None,
+    detects: "The client saturated its CPU, so that the server may be able to do more.",
+    fires: &[Fires::bound("The client used at least 90 % of its one CPU.")],
+    remarks: "",
     data: "CPU use of the client, which only httperf prints",
     check: Check::Output(busy),
 };
 pub(super) const OFFERED: AuditRule = AuditRule {
     id: "CL-05",
-    detects: "offered rate not reached to 99 %",
+    title: None,
+    detects: "The offered rate was not reached.",
+    fires: &[Fires::bound("Less than 99 % of the offered rate was reached.")],
+    remarks: "Nighthawk uses the same threshold.",
     data: "requested and reached rate",
     check: Check::Output(offered),
 };
 pub(super) const CONNECTIONS: AuditRule = AuditRule {
     id: "CL-06",
-    detects: "fewer connections than requested, or a client out of file descriptors",
+    title: None,
+    detects: "Fewer connections were open than requested, or the client ran out of file descriptors.",
+    fires: &[Fires::invalid(
+        "The tool ran out of file descriptors, a requested connection was not open, or the limit of open files \
+             is too low for the connections.",
+    )],
+    remarks: "",
     data: "connections requested and failed; better with --nofile",
     check: Check::Output(connections),
 };
 pub(super) const PORTS: AuditRule = AuditRule {
     id: "CL-07",
-    detects: "client out of local ports",
+    title: None,
+    detects: "The client ran out of local ports.",
+    fires: &[Fires::invalid("The tool was refused a local port at least once.")],
+    remarks: "",
     data: "address errors, which only httperf prints",
     check: Check::Output(ports),
 };
 pub(super) const DROPPED: AuditRule = AuditRule {
     id: "CL-14",
-    detects: "requests or iterations that were due and never started",
+    title: None,
+    detects: "Requests or iterations were due and never started.",
+    fires: &[Fires::bound("At least one request or iteration was never started.")],
+    remarks: "",
     data: "dropped iterations of k6, unsent requests of h2load",
     check: Check::Output(dropped),
 };
 pub(super) const TIME_WAIT: AuditRule = AuditRule {
     id: "NE-09",
-    detects: "local ports held in TIME_WAIT: above 50 % a note, 80 % a warning, 95 % invalid",
+    title: None,
+    detects: "Local ports were held in TIME_WAIT.",
+    fires: &[
+        Fires::invalid("More than 95 % of the local ports were held in TIME_WAIT."),
+        Fires::warning("More than 80 % of the local ports were held in TIME_WAIT."),
+        Fires::note("More than 50 % of the local ports were held in TIME_WAIT."),
+    ],
+    remarks: "Linux has 28,232 local ports by default.",
     data: "`ss -s` (--ss)",
     check: Check::Output(time_wait),
 };

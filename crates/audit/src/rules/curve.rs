@@ -2,7 +2,7 @@
 
 use super::{AuditRule, Check};
 use crate::{Row, Subject};
-use judge::Outcome;
+use judge::{Fires, Outcome};
 use model::FindingState;
 use model::human::{percent, rate};
 
@@ -17,25 +17,46 @@ const PAST_KNEE: f64 = 1.5;
 
 pub(super) const SINGLE: AuditRule = AuditRule {
     id: "ST-06",
-    detects: "one value per load: no interval, and differences on the plateau mean nothing",
+    title: None,
+    detects: "There is one value for each load, so that there is no interval and differences on the plateau mean \
+              nothing.",
+    fires: &[Fires::note("The input is a table of loads.")],
+    remarks: "",
     data: "table of loads",
     check: Check::Table(single),
 };
 pub(super) const NO_FAILING_LOAD: AuditRule = AuditRule {
     id: "SA-01",
-    detects: "table that ends before saturation: its highest value is only a lower bound",
+    title: None,
+    detects: "The table ends before saturation, so that its highest value is only a lower bound.",
+    fires: &[Fires::bound(
+        "Each offered rate was sustained to 99 %; or, over connections, there are fewer than four loads or none \
+             past a knee.",
+    )],
+    remarks: "",
     data: "four loads or more, for the pool model",
     check: Check::Table(saturated),
 };
 pub(super) const EDGE: AuditRule = AuditRule {
     id: "SA-03",
-    detects: "highest value at the highest load",
+    title: None,
+    detects: "The highest value is at the highest load.",
+    fires: &[
+        Fires::bound("No load is higher than that of the highest value, and no plateau is known."),
+        Fires::note("No load is higher than that of the highest value, but the loads go past a knee."),
+    ],
+    remarks: "",
     data: "table of loads",
     check: Check::Table(edge),
 };
 pub(super) const SEQUENTIAL: AuditRule = AuditRule {
     id: "PH-04",
-    detects: "N connections with more than N times the rate of one",
+    title: None,
+    detects: "N connections have more than N times the rate of one.",
+    fires: &[Fires::invalid(
+        "A load has more than 1.05 times the throughput of one connection, times its connections.",
+    )],
+    remarks: "",
     data: "row for one connection",
     check: Check::Table(sequential),
 };

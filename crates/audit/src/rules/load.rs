@@ -3,8 +3,8 @@
 use super::{AuditRule, Check};
 use crate::claim::QUANTILES;
 use crate::{Figure, Mode, Subject};
-use judge::Outcome;
 use judge::text::{list, round_up};
+use judge::{Fires, Outcome};
 use model::human::{count, time};
 use model::{FindingState, QUANTILE_TAIL_MIN, is_quantile_known};
 
@@ -15,19 +15,31 @@ const STEP_SHARE: f64 = 0.02;
 
 pub(super) const CLOSED: AuditRule = AuditRule {
     id: "LD-03",
-    detects: "closed-loop latencies, easily mistaken for what independent users see",
+    title: None,
+    detects: "The latencies are those of a closed loop, which are easily mistaken for what independent users see.",
+    fires: &[Fires::note("The tool put on a closed loop.")],
+    remarks: "",
     data: "load model, from tool and command",
     check: Check::Output(closed),
 };
 pub(super) const SHORT: AuditRule = AuditRule {
     id: "LD-04",
-    detects: "shorter than 5 s (invalid) or 30 s (bound), or fewer than 100 requests beyond a printed quantile",
+    title: None,
+    detects: "The run was too short, or had too few requests for a printed quantile.",
+    fires: &[
+        Fires::invalid("The run was shorter than 5 s."),
+        Fires::bound("The run was shorter than 30 s, or fewer than 100 requests are beyond a printed quantile."),
+    ],
+    remarks: "Of the 30 s, 1 % may be missing.",
     data: "duration of the run, responses",
     check: Check::Any(short),
 };
 pub(super) const COARSE: AuditRule = AuditRule {
     id: "LD-05",
-    detects: "latencies printed in steps above 2 % of their value",
+    title: None,
+    detects: "Latencies are printed in coarse steps.",
+    fires: &[Fires::warning("The steps are more than 2 % of the median latency, or of the mean.")],
+    remarks: "",
     data: "resolution of the tool",
     check: Check::Output(coarse),
 };

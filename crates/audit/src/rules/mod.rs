@@ -8,7 +8,7 @@ mod physics;
 mod provenance;
 
 use super::Subject;
-use judge::{Outcome, verdict};
+use judge::{Fires, Outcome, verdict};
 use model::Verdict;
 
 /// One rule for saved outputs.
@@ -16,8 +16,14 @@ use model::Verdict;
 pub struct AuditRule {
     /// Id in the catalogue.
     pub id: &'static str,
+    /// A few words; none where the rule for results of plimsoll has them.
+    pub title: Option<&'static str>,
     /// The mistake it detects, in a sentence.
     pub detects: &'static str,
+    /// Each state that it can reach, the worst first, with when it does.
+    pub fires: &'static [Fires],
+    /// What has to be known to understand these, in sentences; empty if there is nothing.
+    pub remarks: &'static str,
     /// The data it needs; without them it is not checked.
     pub data: &'static str,
     /// The check, by its input.
@@ -80,43 +86,79 @@ static ALL: [AuditRule; 33] = [
 
 pub(crate) const SAME_WORK: AuditRule = AuditRule {
     id: "PH-07",
-    detects: "more connections with less throughput than one: different workloads",
+    title: None,
+    detects: "More connections have less throughput than one, which shows different workloads.",
+    fires: &[Fires::warning(
+        "An output over several connections, or at a rate that was missed, has less throughput than one over one \
+             connection.",
+    )],
+    remarks: "",
     data: "several outputs, one of them with one connection",
     check: Check::Several,
 };
 pub(crate) const LIKE_WITH_LIKE: AuditRule = AuditRule {
     id: "CP-01",
-    detects: "comparison of different tools, load models, loads, URLs, connection reuse or responses",
+    title: Some("unlike results compared"),
+    detects: "Results were compared that are not alike in tool, load, URL, connection reuse or responses.",
+    fires: &[
+        Fires::invalid(
+            "Saved outputs differ in tool, load model, load, URL or connection reuse, or by more than 5 % in the \
+             size of their bodies.",
+        ),
+        Fires::warning(
+            "The variants of a comparison differ in status or by more than 5 % in the size of their bodies, or two \
+             page renders in the version of the browser.",
+        ),
+    ],
+    remarks: "",
     data: "several outputs",
     check: Check::Several,
 };
 pub(crate) const ONE_FACTOR: AuditRule = AuditRule {
     id: "CP-03",
-    detects: "single runs taken as the effect of one factor",
+    title: Some("single runs compared"),
+    detects: "Single runs were taken for the effect of one factor.",
+    fires: &[Fires::warning("Several results are compared that were each measured once, one after the other.")],
+    remarks: "",
     data: "several outputs, which never show what else was changed",
     check: Check::Several,
 };
 pub(crate) const UNEQUAL_SUCCESS: AuditRule = AuditRule {
     id: "CP-10",
-    detects: "ratio with a result that is not valid by itself",
+    title: Some("ratio with an invalid result"),
+    detects: "A ratio was made with a result that is not valid by itself.",
+    fires: &[Fires::invalid("At least one of the compared results is INVALID by itself.")],
+    remarks: "",
     data: "several outputs",
     check: Check::Several,
 };
 pub(crate) const UNTIED: AuditRule = AuditRule {
     id: "RP-06",
-    detects: "rate in a text that no output contains or supports",
+    title: Some("rate without an output"),
+    detects: "A text names a rate that no output contains or supports.",
+    fires: &[Fires::invalid("A rate in the text is in none of the outputs, or only in outputs that are INVALID.")],
+    remarks: "",
     data: "text (--text)",
     check: Check::Several,
 };
 pub(crate) const IDENTICAL: AuditRule = AuditRule {
     id: "RP-09",
-    detects: "identical figures in different results: copied, not measured",
+    title: Some("identical figures"),
+    detects: "Different results have identical figures, and were copied rather than measured.",
+    fires: &[Fires::invalid(
+        "Two results are equal to the last digit in at least 4 of throughput, count, duration, mean and maximum \
+             latency.",
+    )],
+    remarks: "",
     data: "several outputs with throughput, count, duration and latencies",
     check: Check::Several,
 };
 pub(crate) const NO_RAW_DATA: AuditRule = AuditRule {
     id: "RP-11",
-    detects: "text whose rates have no raw data",
+    title: Some("rates without raw data"),
+    detects: "The rates of a text have no raw data.",
+    fires: &[Fires::invalid("The text names rates, and none of them is in an output.")],
+    remarks: "",
     data: "text (--text)",
     check: Check::Several,
 };

@@ -4,7 +4,7 @@ use super::{AuditRule, Check};
 use crate::facts::is_broken;
 use crate::scan::flag;
 use crate::{Figure, Mode, Subject};
-use judge::Outcome;
+use judge::{Fires, Outcome};
 use model::FindingState;
 use model::human::{count, percent, rate, time};
 
@@ -23,19 +23,44 @@ const OWN_MEAN: [&str; 6] = ["wrk", "hey", "oha", "bombardier", "autocannon", "f
 
 pub(super) const LITTLE: AuditRule = AuditRule {
     id: "PH-01",
-    detects: "rate, latency and connections that contradict Little's law: off by 5 % a warning, by 15 % invalid",
+    title: None,
+    detects: "Rate, latency and connections contradict Little's law.",
+    fires: &[
+        Fires::invalid(
+            "Rate times mean latency is more than 15 % below the open connections, and no failure explains it.",
+        ),
+        Fires::warning(
+            "Rate times mean latency is more than 5 % below the open connections, or, in an output of wrk, more than \
+             5 % above them.",
+        ),
+    ],
+    remarks: "To its latencies wrk adds synthetic samples.",
     data: "open connections, throughput, measured mean latency, closed loop without pauses",
     check: Check::Output(little),
 };
 pub(super) const UTILISATION: AuditRule = AuditRule {
     id: "PH-02",
-    detects: "throughput beyond what the server's CPUs allow",
+    title: None,
+    detects: "The throughput is beyond what the server's CPUs allow.",
+    fires: &[Fires::invalid(
+        "The throughput is more than 1.05 times what the CPUs allow at the measured CPU time per response.",
+    )],
+    remarks: "",
     data: "--pidstat with --pidstat-rate, and --cores",
     check: Check::Output(utilisation),
 };
 pub(super) const CLOCK: AuditRule = AuditRule {
     id: "PH-08",
-    detects: "contradictory requests, time and rate: a wrong clock, or an edited output",
+    title: None,
+    detects: "Requests, time and rate contradict each other, as with a wrong clock or an edited output.",
+    fires: &[
+        Fires::invalid(
+            "Rate times time is more than 10 % off the requests, or the run took less than 1 % of the requested \
+             time.",
+        ),
+        Fires::warning("The run took less than half of the requested time."),
+    ],
+    remarks: "",
     data: "requests, time and rate, and the requested duration",
     check: Check::Output(clock),
 };

@@ -4,8 +4,8 @@ use super::{AuditRule, Check};
 use crate::commands::long_flags;
 use crate::scan::{flag, number, time_ns};
 use crate::{Figure, Subject};
-use judge::Outcome;
 use judge::text::list;
+use judge::{Fires, Outcome};
 use model::FindingState;
 use model::human::{count, plural, time};
 
@@ -19,18 +19,34 @@ const ALWAYS_ECHOED: [&str; 4] = ["server", "server-name", "uri", "wsesslog"];
 
 pub(super) const COMMAND: AuditRule = AuditRule {
     id: "RP-07",
-    detects: "command line that does not match the output",
+    title: Some("command and output differ"),
+    detects: "The command line does not match the output.",
+    fires: &[Fires::invalid("The output lacks an option of the command line, or has another value of it.")],
+    remarks: "",
     data: "command line above the output, and its echo in the output",
     check: Check::Output(command),
 };
 pub(super) const INTERVAL: AuditRule = AuditRule {
     id: "RP-08",
-    detects: "1/throughput shown as time per request, which is no latency",
+    title: Some("1/throughput called latency"),
+    detects: "The inverse of the throughput is shown as time per request, which is no latency.",
+    fires: &[
+        Fires::invalid("In every row of a table the time per request is 1/throughput, to within 0.5 %."),
+        Fires::note("The output prints a time per request across all concurrent requests."),
+    ],
+    remarks: "",
     data: "throughput and time per request at more than one connection",
     check: Check::Any(interval),
 };
-pub(super) const SECRET: AuditRule =
-    AuditRule { id: "RP-10", detects: "credentials in a saved result", data: "the text", check: Check::Any(secret) };
+pub(super) const SECRET: AuditRule = AuditRule {
+    id: "RP-10",
+    title: Some("credentials in a result"),
+    detects: "A saved result contains credentials.",
+    fires: &[Fires::warning("The text contains at least one secret.")],
+    remarks: "",
+    data: "the text",
+    check: Check::Any(secret),
+};
 
 fn command(subject: Subject<'_>) -> Outcome {
     let claims = subject.claims;

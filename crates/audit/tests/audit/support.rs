@@ -24,9 +24,12 @@ pub(crate) fn with(name: &str, context: &Context) -> Audited {
     audit(name, &bytes(name), context).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// The state of a rule that fired.
+/// The state of a rule that fired, which is one of those that it names.
 pub(crate) fn state(verdict: &Verdict, rule: &str) -> Option<FindingState> {
-    verdict.findings.iter().find(|finding| finding.rule == rule).map(|finding| finding.state)
+    let state = verdict.findings.iter().find(|finding| finding.rule == rule).map(|finding| finding.state)?;
+    let named = audit::rules().iter().filter(|known| known.id == rule).flat_map(|known| known.fires);
+    assert!(named.clone().any(|fires| fires.state == state), "{rule}: {state:?} is none of its states");
+    Some(state)
 }
 
 /// Message of a rule that fired.

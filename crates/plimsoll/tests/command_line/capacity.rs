@@ -16,5 +16,6 @@ fn help_says_what_a_goal_is_and_rules_explain_the_bracket() {
         assert!(help.exits(0).stdout.contains(part), "{part} is not in {}", help.stdout);
     }
     let rule = plimsoll(["rules", "SA-02", "--json"]).run().exits(0).json();
-    assert!(text(&rule, "rules.0.own.threshold").contains("not confirmed by fresh trials: bound"), "{rule:#}");
+    let bound = (text(&rule, "rules.0.own.fires.1.state"), text(&rule, "rules.0.own.fires.1.when"));
+    assert!(bound.0 == "bound" && bound.1.contains("fresh trials did not confirm"), "{rule:#}");
 }

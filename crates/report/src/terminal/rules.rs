@@ -1,11 +1,11 @@
 //! The validity rules in a terminal: a line each, or one of them explained.
 
 use super::Style;
-use super::layout::{labelled, labelled_bold, wrap};
-use super::verdict::finding;
-use crate::words::rules::{NO_STATE, states, verbs};
-use crate::words::verdict::consequence;
-use model::{CatalogueRecord, RuleCard, RuleText};
+use super::layout::{labelled, labelled_bold, labelled_painted, wrap};
+use super::verdict::{colour, finding};
+use crate::words::rules::{meanings, states, verbs};
+use crate::words::verdict::word;
+use model::{CatalogueRecord, FiringText, RuleCard, RuleText};
 
 /// Columns before the text of a rule: id, and the spaces after it.
 const ID: usize = 7;
@@ -23,7 +23,7 @@ pub fn rules(record: &CatalogueRecord, style: &Style) -> String {
             out.push_str(&line(&format!("{:<ID$}", card.id), &text, style));
         }
     }
-    let hint = "plimsoll rules ID explains one: what it needs, its threshold, an example.";
+    let hint = "plimsoll rules ID explains one: when it fires, what it needs, and an example.";
     out + "\n" + &wrap("", hint, style.width, 0) + "\n"
 }
 
@@ -53,7 +53,8 @@ fn line(front: &str, text: &str, style: Style) -> String {
     wrap(front, text, style.width, front.chars().count()) + "\n"
 }
 
-/// One rule: what it detects, from what, when it fires, what it does to a result and an example. Ends with a newline.
+/// One rule: what it detects, each state with when it fires, what it needs, what the states mean and an example. Ends with a
+/// newline.
 #[must_use]
 pub fn rule(card: &RuleCard, style: &Style) -> String {
     let style = *style;
@@ -61,32 +62,35 @@ pub fn rule(card: &RuleCard, style: &Style) -> String {
     if let Some(reason) = &card.later {
         return out + &labelled("not checked", &format!("not yet: {reason}"), style);
     }
-    for (verb, text) in [("", &card.own), ("audit", &card.audit)] {
-        let Some(RuleText { detects, threshold, data }) = text else { continue };
-        out.push('\n');
-        if !verb.is_empty() {
-            out.push_str(&labelled("of others", "in what other tools have printed (plimsoll audit):", style));
-        } else {
-            out.push_str(&labelled("judges", &verbs(card), style));
+    match (&card.own, &card.audit) {
+        (Some(own), Some(audit)) => {
+            out.push_str(&explained(own, Some(&verbs(card)), style));
+            out.push('\n');
+            out.push_str(&labelled("audit", "what plimsoll audit looks for in the output of other tools:", style));
+            out.push_str(&explained(audit, None, style));
         }
-        if *detects != card.title {
-            out.push_str(&labelled("detects", detects, style));
-        }
-        out.push_str(&labelled("needs", &format!("{data}; without them it is not checked"), style));
-        if let Some(threshold) = threshold {
-            out.push_str(&labelled("fires", threshold, style));
-        }
+        (Some(only), None) | (None, Some(only)) => out.push_str(&explained(only, Some(&verbs(card)), style)),
+        (None, None) => {}
     }
-    if states(card) != NO_STATE {
-        out.push('\n');
-        for state in &card.states {
-            let (word, means) = consequence(*state);
-            out.push_str(&labelled(word, means, style));
-        }
-    }
+    out.push('\n');
+    out.push_str(&labelled("states", &meanings(card), style));
     if let Some(example) = &card.example {
         out.push_str("\nfor example, of a load that has this fault and no other:\n");
         out.push_str(&finding(example, style));
     }
     out
+}
+
+/// What a rule says of itself, with the verbs that it judges where they are told.
+fn explained(text: &RuleText, judges: Option<&str>, style: Style) -> String {
+    let beside = |text: &str| format!("\n{}", labelled("", text, style));
+    let mut out = beside(&text.detects);
+    out.push('\n');
+    for FiringText { state, when } in &text.fires {
+        out.push_str(&labelled_painted(word(*state), when, colour(*state), style));
+    }
+    out.extend(text.remarks.as_deref().map(beside));
+    out.push('\n');
+    out.extend(judges.map(|verbs| labelled("judges", verbs, style)));
+    out + &labelled("needs", &format!("{}; without these data the rule is not checked", text.data), style)
 }

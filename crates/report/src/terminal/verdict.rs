@@ -102,13 +102,18 @@ pub(crate) fn finding(finding: &Finding, style: Style) -> String {
     format!("{message}\n{}", advice(&finding.remedy, rest, style))
 }
 
-/// State, rule and message of a finding, wrapped, and how many columns stand before the message.
-fn message(finding: &Finding, style: Style) -> (String, usize) {
-    let colour = match finding.state {
+/// The colour of a state.
+pub(crate) const fn colour(state: FindingState) -> AnsiColor {
+    match state {
         FindingState::Invalid => AnsiColor::Red,
         FindingState::Bound | FindingState::Warning => AnsiColor::Yellow,
         FindingState::Note => AnsiColor::Cyan,
-    };
+    }
+}
+
+/// State, rule and message of a finding, wrapped, and how many columns stand before the message.
+fn message(finding: &Finding, style: Style) -> (String, usize) {
+    let colour = colour(finding.state);
     let head = format!("{:<7} {}  ", word(finding.state), visible::line(&finding.rule));
     let first = head.chars().count();
     let rest = if style.is_wide() { first } else { 2 };

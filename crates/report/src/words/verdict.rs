@@ -103,15 +103,14 @@ pub(crate) const fn word(state: FindingState) -> &'static str {
     }
 }
 
-/// A state in a word, and what becomes of the result.
-pub(crate) const fn consequence(state: FindingState) -> (&'static str, &'static str) {
-    let means = match state {
-        FindingState::Invalid => "the result is INVALID: some number must not be used (exit code 4)",
-        FindingState::Bound => "the result is BOUND unless worse: some number is only a lower or an upper bound",
-        FindingState::Warning => "the result stays VALID, with a warning that should be fixed",
-        FindingState::Note => "the result stays VALID: worth knowing",
-    };
-    (word(state), means)
+/// What becomes of the numbers of a result by a finding of this state, in a sentence.
+pub(crate) const fn consequence(state: FindingState) -> &'static str {
+    match state {
+        FindingState::Invalid => "Some number must not be used, and the exit code is 4.",
+        FindingState::Bound => "Some number is only a lower or an upper bound.",
+        FindingState::Warning => "The numbers can be used, but the cause should be fixed.",
+        FindingState::Note => "The numbers can be used, and the finding is worth knowing.",
+    }
 }
 
 #[cfg(test)]

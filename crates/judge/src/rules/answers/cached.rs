@@ -1,14 +1,17 @@
 //! ER-11: responses from a cache.
 
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::{Evidence, FindingState};
 
 pub(crate) const RULE: Rule = Rule {
     id: "ER-11",
     title: "cache measured",
-    detects: "responses from a cache in front of the application",
-    threshold: "any of the probe's three responses with Age > 0, a hit in X-Cache or similar, or two numbers in \
-                X-Varnish: warning",
+    detects: "A cache in front of the application answered the probe.",
+    fires: &[Fires::warning(
+        "One of the probe's responses had an Age above 0, a hit in X-Cache or a similar header, or two numbers \
+             in X-Varnish.",
+    )],
+    remarks: "",
     applies: Applies::Always,
     needs: &[Need::Probe],
     conditions: "",

@@ -2,7 +2,7 @@
 
 use crate::facts::{quantiles, starved};
 use crate::text::list;
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::human::{count, percent, time};
 use model::{Evidence, Fairness, Finding, FindingState, Quantile, Quantiles};
 use std::collections::BTreeMap;
@@ -13,9 +13,14 @@ const MAX_OF_TIMEOUT: f64 = 0.95;
 pub(crate) const RULE: Rule = Rule {
     id: "ER-05",
     title: "tail cut off by the timeout",
-    detects: "latency quantiles that a longer timeout would raise",
-    threshold: "share of unanswered requests >= 1 - q for a printed quantile q, or max > 0.95 x timeout, or connections \
-                that waited all the window, >= 0.5 s and 10 x p99, for their first response: bound",
+    detects: "A longer timeout would raise the latency quantiles.",
+    fires: &[Fires::bound(
+        "A request had no response within the timeout, the slowest response took more than 95 % of the timeout, \
+             or connections waited for their first response until the end of the window, for at least 0.5 s and 10 \
+             times the p99.",
+    )],
+    remarks: "Without a response to some requests the maximum is a lower bound, and so is each quantile that their \
+              share reaches: p99 from 1 % on.",
     applies: Applies::Always,
     needs: &[Need::ResponseTimes, Need::Requests, Need::Plan],
     conditions: "",

@@ -1,6 +1,6 @@
 //! ER-10: a page measured uncompressed that browsers are sent compressed.
 
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::human::bytes;
 use model::{Evidence, FindingState, Probe};
 
@@ -10,11 +10,13 @@ const SMALLER: f64 = 0.9;
 pub(crate) const RULE: Rule = Rule {
     id: "ER-10",
     title: "uncompressed page measured",
-    detects: "a page measured uncompressed that the server compresses for clients that take gzip, as every browser does",
-    threshold: "gzip for clients that take it makes the page smaller than 90 %: note (plimsoll default)",
+    detects: "A page was measured uncompressed that the server compresses for every browser.",
+    fires: &[Fires::note("The server compresses the page to less than 90 % of its size for clients that take gzip.")],
+    remarks: "",
     applies: Applies::Always,
     needs: &[Need::Probe],
-    conditions: "a GET of a text of 1,400 bytes or more without an Accept-Encoding of its own, for which the probe asks once more",
+    conditions: "a GET of a text of at least 1,400 bytes without an Accept-Encoding of its own, for which the probe \
+                 sends one more request",
     check: Check::Run(check),
 };
 

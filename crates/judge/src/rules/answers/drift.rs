@@ -1,7 +1,7 @@
 //! ER-13: cost per request that drifts.
 
 use crate::facts::observed;
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::human::{percent, time};
 use model::{Evidence, FindingState, NS_PER_S};
 
@@ -14,13 +14,15 @@ const SECONDS_MIN: usize = 15;
 pub(crate) const RULE: Rule = Rule {
     id: "ER-13",
     title: "cost per request drifts",
-    detects: "requests that change their data, such as POSTs that fill a table, so that later ones cost more or less",
-    threshold: "CPU time per response (server and companions) differs by > 10 % between first and last third of the \
-                window, second third in between: warning (plimsoll default); >= 1 s of CPU time in each, >= 15 s, a \
-                method that may change data",
+    detects: "Requests changed their data, as POSTs that fill a table do, so that later ones cost more or less.",
+    fires: &[Fires::warning(
+        "The CPU time of server and companions per response changed by more than 10 % from the first to the last \
+             third of the window, with the second third in between.",
+    )],
+    remarks: "",
     applies: Applies::Writing,
     needs: &[Need::Requests, Need::Plan, Need::Server],
-    conditions: "one window of >= 15 s, and enough CPU time of the server",
+    conditions: "one window of at least 15 s, with at least 1 s of the server's CPU time in each third",
     check: Check::Run(check),
 };
 

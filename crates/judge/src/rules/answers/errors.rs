@@ -5,7 +5,7 @@ use crate::facts::closes::Closes;
 use crate::facts::failures_named;
 use crate::facts::surplus::Surplus;
 use crate::text::list;
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Contract, Evidence, FindingState};
 use std::cmp::Reverse;
@@ -17,9 +17,13 @@ const NAMED_MAX: usize = 3;
 pub(crate) const RULE: Rule = Rule {
     id: "ER-01",
     title: "errors",
-    detects: "failed requests: bad statuses, socket errors, timeouts",
-    threshold: "> 0.1 % of the requests: warning (plimsoll default); > 1 %: invalid (aspnet/Benchmarks argues for 0.1 \
-                %, RFC 9411 for 0.001 %); redirects, refusals and wrong bodies count in ER-02, ER-08 and ER-03 if these fire",
+    detects: "Requests failed, by bad statuses, socket errors or timeouts.",
+    fires: &[
+        Fires::invalid("More than 1 % of the requests failed."),
+        Fires::warning("More than 0.1 % of the requests failed."),
+    ],
+    remarks: "For errors aspnet/Benchmarks argues for 0.1 %, and RFC 9411 for 0.001 %. Redirects and refusals count \
+              in ER-02 and ER-08 instead, and wrong bodies in ER-03 where that rule fires.",
     applies: Applies::Always,
     needs: &[Need::Requests],
     conditions: "a request in the window",

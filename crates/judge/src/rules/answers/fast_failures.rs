@@ -2,7 +2,7 @@
 
 use crate::facts::saturation::peak_index;
 use crate::text::place;
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::human::{percent, rate, time};
 use model::{Evidence, FindingState, SweepEvidence};
 
@@ -18,9 +18,14 @@ const BROKEN_MIN: u64 = 10;
 pub(crate) const RULE: Rule = Rule {
     id: "ER-04",
     title: "fast failures",
-    detects: "throughput that rises and latency that falls only because failures are fast",
-    threshold: "from one load to the next responses up by > 3 %, good ones not, > 1 % failed, and wrong responses take \
-                < half the time of good ones: invalid up to the peak, warning past it (plimsoll defaults)",
+    detects: "Throughput rose and latency fell only because failures are fast.",
+    fires: &[
+        Fires::invalid("Fast failures raised the throughput of a load up to the peak."),
+        Fires::warning("Fast failures raised the throughput of a load past the peak."),
+    ],
+    remarks: "That is so if, from one load to the next, all responses together rose by more than 3 % while the good \
+              ones did not, more than 1 % of the requests failed, and at least 10 wrong responses took on average \
+              less than half of the time of a good one.",
     applies: Applies::Always,
     needs: &[Need::Loads, Need::Requests],
     conditions: "",

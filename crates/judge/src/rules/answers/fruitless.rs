@@ -3,7 +3,7 @@
 use crate::facts::kernel::share;
 use crate::facts::rests_idle;
 use crate::text::list;
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::human::{count, percent, plural};
 use model::{Evidence, FindingState, Fruitless};
 
@@ -13,9 +13,12 @@ const COUNT_MIN: u64 = 2;
 pub(crate) const RULE: Rule = Rule {
     id: "ER-17",
     title: "connections refused or reset",
-    detects: "connections that were refused, or that the server reset or closed before any response came on them",
-    threshold: "> 0.1 % of all that were opened or tried, and >= 2: warning (plimsoll default); those closed count in an open \
-                loop that uses each connection every 2 s; requests lost with them count in ER-01",
+    detects: "Connections were refused, or the server reset or closed them before any response came on them.",
+    fires: &[Fires::warning(
+        "More than 0.1 % of the connections that were opened or tried, and at least 2, had no response.",
+    )],
+    remarks: "Those that the server closed do not count in an open loop that uses each connection only every 2 s or \
+              less often. Requests that were lost with a connection count in ER-01.",
     applies: Applies::Always,
     needs: &[Need::ConnectionAttempts],
     conditions: "",

@@ -2,7 +2,7 @@
 
 use crate::facts::counted::{SHARE, counted, is_unmoved};
 use crate::facts::observed;
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::human::{count, time};
 use model::{Evidence, FindingState};
 
@@ -16,15 +16,18 @@ const COUNTED_MIN: f64 = 1_000.0;
 pub(crate) const RULE: Rule = Rule {
     id: "ER-12",
     title: "responses not from the server",
-    detects: "responses that the monitored server cannot have sent",
-    threshold: "server counted < 10 % of the requests, or used < 0.1 us of CPU time for each of >= 100,000: invalid \
-                (plimsoll defaults, after Gregg: did it even happen?)",
+    detects: "The monitored server cannot have sent the responses.",
+    fires: &[Fires::invalid(
+        "The server's status page counted less than 10 % of the requests, or its processes used less than 0.1 µs \
+             of CPU time for each response.",
+    )],
+    remarks: "It asks Brendan Gregg's question \"did it even happen?\" of the responses.",
     applies: Applies::Always,
     needs: &[
         Need::Requests,
         Need::OneOf(&[Need::RequestCount, Need::Server], "neither a request count nor enough CPU time of the server"),
     ],
-    conditions: "enough of either",
+    conditions: "1,000 requests for the status page, or 100,000 responses for the CPU time",
     check: Check::Run(check),
 };
 

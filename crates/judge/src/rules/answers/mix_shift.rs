@@ -3,7 +3,7 @@
 use crate::facts::observed;
 use crate::facts::saturation::peak_index;
 use crate::text::place;
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::human::{percent, time};
 use model::{Evidence, FindingState, SweepEvidence};
 use std::collections::BTreeSet;
@@ -22,12 +22,16 @@ const RESPONSES_MIN: u64 = 100;
 pub(crate) const RULE: Rule = Rule {
     id: "ER-14",
     title: "responses differ between loads",
-    detects: "responses whose status, size or cost under load differs from the first load",
-    threshold: "up to the peak, against the first load: status shares differ by > 1 %, bytes per response by > 5 %, or \
-                CPU time per request (if >= 1 ms) outside 0.67 to 3 times: warning (plimsoll defaults)",
+    detects: "The status, size or cost of responses differs from that at the first load.",
+    fires: &[Fires::warning(
+        "At a load up to the peak more than 1 % of the responses had another status than at the first load, a \
+             response was more than 5 % larger or smaller, or a request took less than 0.67 or more than 3 times as \
+             much CPU time.",
+    )],
+    remarks: "CPU time counts where a request takes at least 1 ms of it at the first load.",
     applies: Applies::Always,
     needs: &[Need::Loads, Need::Requests],
-    conditions: "100 responses at each load",
+    conditions: "at least 100 responses at each load up to the peak",
     check: Check::Sweep(check),
 };
 

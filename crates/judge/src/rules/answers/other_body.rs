@@ -1,6 +1,6 @@
 //! ER-16: other bodies than the probe's, of the same size.
 
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Body, Contract, Evidence, FindingState};
 
@@ -11,8 +11,11 @@ const OTHER_MIN: u64 = 2;
 pub(crate) const RULE: Rule = Rule {
     id: "ER-16",
     title: "other bodies than before",
-    detects: "responses of the right status and size with another body than the probe's, such as error pages",
-    threshold: "> 1 % of the compared bodies, at least two: warning (plimsoll default)",
+    detects: "Responses of the right status and size had another body than the probe's, as error pages do.",
+    fires: &[Fires::warning(
+        "More than 1 % of the compared bodies, and at least 2, differ from the one that the probe got each time.",
+    )],
+    remarks: "",
     applies: Applies::Always,
     needs: &[Need::Requests, Need::Plan, Need::WhereKnown(&[Need::Probe])],
     conditions: "fetches of the probe with the same body each time, and a sample of the bodies",

@@ -4,7 +4,7 @@
 //! the earlier good responses. Goodput by the second shows it.
 
 use crate::facts::slowest_of_mix_ns;
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::human::{percent, plural};
 use model::{Evidence, FindingState, Load, NS_PER_S, Second};
 
@@ -20,12 +20,17 @@ const INVALID_SHARE: f64 = 0.05;
 pub(crate) const RULE: Rule = Rule {
     id: "ER-15",
     title: "server stopped responding",
-    detects: "whole seconds without a good response",
-    threshold: "any such second: warning; > 5 % of the window, disturbed seconds not counted: invalid (plimsoll \
-                defaults)",
+    detects: "There were whole seconds without a good response.",
+    fires: &[
+        Fires::invalid("Undisturbed seconds without a good response were more than 5 % of the window."),
+        Fires::warning("At least one whole second had no good response."),
+    ],
+    remarks: "A second is disturbed if client or server lost CPU time in more than half of it. In an open loop a \
+              second in which nothing was sent and nothing failed does not count.",
     applies: Applies::Always,
     needs: &[Need::ServiceTimes, Need::Requests, Need::Plan],
-    conditions: "a median service time, and a mean response time of each request of a mix, of at most 200 ms; an offered rate, if any, of at least 10/s",
+    conditions: "a median service time, and a mean response time of each request of a mix, of at most 200 ms; an \
+                 offered rate, if any, of at least 10/s",
     check: Check::Run(check),
 };
 

@@ -2,15 +2,18 @@
 
 use crate::facts::redirects::redirected_to;
 use crate::text::list;
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Evidence, FindingState};
 
 pub(crate) const RULE: Rule = Rule {
     id: "ER-02",
     title: "redirect measured",
-    detects: "redirects counted as pages",
-    threshold: "any undeclared 3xx response (except 304): invalid",
+    detects: "Redirects were counted as pages.",
+    fires: &[Fires::invalid(
+        "At least one response had a status from 300 to 399, other than 304, that was not declared.",
+    )],
+    remarks: "",
     applies: Applies::Always,
     needs: &[Need::Responses, Need::Requests, Need::Plan, Need::WhereKnown(&[Need::Probe])],
     conditions: "",

@@ -1,6 +1,6 @@
 //! ER-08: requests refused by a rate limiter or an access rule.
 
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Evidence, FindingState};
 
@@ -12,9 +12,12 @@ const INVALID_SHARE: f64 = 0.001;
 pub(crate) const RULE: Rule = Rule {
     id: "ER-08",
     title: "refused by a rate limiter or access rule",
-    detects: "rate limiter, firewall or ban that responds instead of the application",
-    threshold: "any undeclared 403 or 429: invalid; warning up to 0.1 % of the responses (plimsoll default); 503 \
-                counts in ER-01",
+    detects: "A rate limiter, firewall or ban responded instead of the application.",
+    fires: &[
+        Fires::invalid("More than 0.1 % of the responses had a status 403 or 429 that was not declared."),
+        Fires::warning("At least one response had a status 403 or 429 that was not declared."),
+    ],
+    remarks: "Responses with status 503 count in ER-01.",
     applies: Applies::Always,
     needs: &[Need::Responses, Need::Requests, Need::Plan],
     conditions: "",

@@ -5,7 +5,7 @@ use crate::facts::descriptors::descriptors;
 use crate::facts::kernel::share;
 use crate::facts::rests_idle;
 use crate::facts::surplus::Surplus;
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Evidence, FindingState, Flow};
 
@@ -18,10 +18,19 @@ const CONNECTIONS_MIN: u64 = 10;
 pub(crate) const RULE: Rule = Rule {
     id: "ER-09",
     title: "connections not kept open",
-    detects: "connections that had to be reopened although they should stay open",
-    threshold: "connections reopened in the window > 1.2 % of the responses (allows Apache's default of 100 requests \
-                each): warning; > 50 %: invalid (plimsoll defaults); >= 10, beyond those lost to failures, and in an \
-                open loop that uses each connection every 2 s",
+    detects: "Connections had to be reopened although they should stay open.",
+    fires: &[
+        Fires::invalid(
+            "At least 10 connections, and more than one for every second response, were reopened in the window.",
+        ),
+        Fires::warning(
+            "At least 10 connections, and more than 1.2 % as many as responses, were reopened in the window.",
+        ),
+    ],
+    remarks: "The share of 1.2 % allows for Apache, which by default closes a connection after 100 requests. \
+              Connections that failed requests gave up, and those that an open loop adds as it needs them, do not \
+              count. An open loop that uses each connection only every 2 s or less often is not judged, unless the \
+              server announced to the probe that it closes connections.",
     applies: Applies::Always,
     needs: &[Need::Requests, Need::Plan, Need::WhereKnown(&[Need::Probe])],
     conditions: "a complete response",

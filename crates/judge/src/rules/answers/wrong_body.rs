@@ -3,7 +3,7 @@
 use crate::facts::failures_named;
 use crate::facts::surplus::Surplus;
 use crate::text::list;
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::human::{count, percent};
 use model::{BODY_SAMPLE_EVERY, Evidence, FindingState, SizeBand};
 
@@ -13,11 +13,14 @@ const REMEDY: &str = "inspect the body; if it may vary, declare what does not: -
 pub(crate) const RULE: Rule = Rule {
     id: "ER-03",
     title: "wrong body",
-    detects: "good status but a body of the wrong size or content, such as error pages; a body where none may \
-              be",
-    threshold: "> 0.1 % of the complete responses, or of those whose content was checked: invalid (plimsoll default); a \
-                body behind the probe's response to HEAD, with 204 or 304, or beyond its length: invalid (RFC 9112 section \
-                6.3)",
+    detects: "Responses with a good status had a body of the wrong size or content, such as error pages, or a body \
+              where none may be.",
+    fires: &[Fires::invalid(
+        "More than 0.1 % of the complete responses, or of those whose content was checked, did not have the \
+             expected body; or the probe got a body after HEAD, with status 204 or 304, or beyond the announced \
+             length.",
+    )],
+    remarks: "RFC 9112 (section 6.3) says where a response ends.",
     applies: Applies::Always,
     needs: &[Need::Requests, Need::Plan, Need::WhereKnown(&[Need::Probe])],
     conditions: "a body size, text or hash that is declared or that the probe found, and a complete response",

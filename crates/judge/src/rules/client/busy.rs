@@ -1,6 +1,6 @@
 //! CL-01: saturated load generator.
 
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::human::{percent, rate};
 use model::{Evidence, FindingState, NS_PER_S};
 
@@ -12,9 +12,18 @@ const BUSY_MEAN_MAX: f64 = 0.80;
 pub(crate) const RULE: Rule = Rule {
     id: "CL-01",
     title: "client saturated",
-    detects: "load thread so busy that the client may be the bottleneck",
-    threshold: "any load thread > 90 % busy in a one-second window (as Locust warns) or > 80 % overall: bound in a \
-                closed loop, invalid in an open one",
+    detects: "A load thread was so busy that the client may be the bottleneck.",
+    fires: &[
+        Fires::invalid(
+            "A load thread of an open loop was busy for more than 90 % of one second, or for more than 80 % of the \
+             window.",
+        ),
+        Fires::bound(
+            "A load thread of a closed loop was busy for more than 90 % of one second, or for more than 80 % of the \
+             window.",
+        ),
+    ],
+    remarks: "Locust warns at the same share of one second. In a sweep the state is BOUND at most.",
     applies: Applies::Always,
     needs: &[Need::Window, Need::LoadThreads, Need::Plan, Need::Requests],
     conditions: "",

@@ -1,6 +1,6 @@
 //! CL-15: requests that waited because all connections were busy.
 
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::human::count;
 use model::{Evidence, FindingState, LatencySummary, Load};
 
@@ -20,9 +20,16 @@ const BLOCKED_MIN: f64 = 10.0;
 pub(crate) const RULE: Rule = Rule {
     id: "CL-15",
     title: "all connections busy",
-    detects: "open-loop requests that waited for a free connection",
-    threshold: "> 0.1 % of the requests, and >= 10, waited > 100 us for a connection (plimsoll default): bound; \
-                warning in a sweep",
+    detects: "Requests of an open loop waited for a free connection.",
+    fires: &[
+        Fires::bound(
+            "More than 0.1 % of the requests, and at least 10, waited longer than 100 µs for a free connection.",
+        ),
+        Fires::warning(
+            "As many requests waited at a load of a sweep, whose result is its goodput and not its latencies.",
+        ),
+    ],
+    remarks: "",
     applies: Applies::OpenLoop,
     needs: &[Need::ConnectionWaits],
     conditions: "",

@@ -2,7 +2,7 @@
 
 use crate::facts::failures_named;
 use crate::text::list;
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::human::count;
 use model::{Evidence, FindingState};
 
@@ -12,9 +12,11 @@ const SPARE_FDS: u64 = 64;
 pub(crate) const RULE: Rule = Rule {
     id: "CL-06",
     title: "connections missing",
-    detects: "fewer open connections than requested, or a client out of file descriptors",
-    threshold: "any connection missing at the start, or any fds_exhausted failure: invalid (httperf: results \
-                meaningless)",
+    detects: "Fewer connections were open than requested, or the client ran out of file descriptors.",
+    fires: &[Fires::invalid(
+        "A connection was missing at the start, or one failed because the client had no free file descriptor.",
+    )],
+    remarks: "The manual of httperf calls such results meaningless.",
     applies: Applies::Always,
     needs: &[Need::Connections, Need::Requests],
     conditions: "",

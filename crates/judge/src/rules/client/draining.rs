@@ -1,7 +1,7 @@
 //! CL-11: full receive buffers of the client.
 
 use crate::facts::kernel::{client_tcp, is_one_machine, share};
-use crate::{Applies, Check, Kernel, Need, Outcome, Rule, Whose};
+use crate::{Applies, Check, Fires, Kernel, Need, Outcome, Rule, Whose};
 use model::human::{count, percent};
 use model::{Evidence, FindingState};
 
@@ -14,9 +14,15 @@ const SHARE: f64 = 0.01;
 pub(crate) const RULE: Rule = Rule {
     id: "CL-11",
     title: "client's receive buffers full",
-    detects: "full receive buffers, so that the server waited for the client",
-    threshold: ">= 10 events and > 1 % of the responses (plimsoll default): invalid; warning with the server on this \
-                machine (the kernel counts both ends)",
+    detects: "The client's receive buffers were full, so that the server waited for the client.",
+    fires: &[
+        Fires::invalid(
+            "The kernel of a client on a machine of its own counted full receive buffers at least 10 times, and more \
+             than once per 100 responses.",
+        ),
+        Fires::warning("The kernel of a machine with client and server counted as many, which may be of either."),
+    ],
+    remarks: "",
     applies: Applies::Always,
     needs: &[
         Need::Window,

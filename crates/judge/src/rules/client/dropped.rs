@@ -3,15 +3,17 @@
 use crate::facts::failures_named;
 use crate::rules::client::cap;
 use crate::rules::client::send_rate::SENT_SHARE_MIN;
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Evidence, FindingState};
 
 pub(crate) const RULE: Rule = Rule {
     id: "CL-14",
     title: "requests never sent",
-    detects: "open-loop requests that found no free connection before their deadline",
-    threshold: "any (k6 counts dropped iterations): bound; above 1 %: CL-05",
+    detects: "Requests of an open loop found no free connection before their deadline.",
+    fires: &[Fires::bound("At least one request was due and was never sent.")],
+    remarks: "Such requests are what k6 counts as dropped iterations. Where less than 99 % of the scheduled requests \
+              were sent, CL-05 reports it instead.",
     applies: Applies::OpenLoop,
     needs: &[Need::PlannedRequests],
     conditions: "",

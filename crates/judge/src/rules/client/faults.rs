@@ -1,7 +1,7 @@
 //! CL-16: major page faults of the client.
 
 use crate::facts::observed;
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::human::count;
 use model::{Evidence, FindingState};
 
@@ -12,8 +12,9 @@ const FAULTS_MIN: u64 = 10;
 pub(crate) const RULE: Rule = Rule {
     id: "CL-16",
     title: "major page faults of the client",
-    detects: "client memory read from disk during the measurement",
-    threshold: ">= 10 major page faults in the window: warning (plimsoll default)",
+    detects: "Memory of the client was read from disk during the measurement.",
+    fires: &[Fires::warning("The client had at least 10 major page faults in the window.")],
+    remarks: "",
     applies: Applies::Always,
     needs: &[Need::Window, Need::PageFaults],
     conditions: "",

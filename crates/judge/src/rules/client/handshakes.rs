@@ -3,7 +3,7 @@
 use crate::facts::closes::closes_are_ours;
 use crate::facts::kernel::share;
 use crate::facts::rests_idle;
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Evidence, FindingState};
 
@@ -14,9 +14,20 @@ const HANDSHAKES_MIN: u64 = 10;
 pub(crate) const RULE: Rule = Rule {
     id: "CL-17",
     title: "unexpected TLS handshakes",
-    detects: "TLS handshakes although connections were to be kept open",
-    threshold: "> 1 % of the requests and >= 10: warning (plimsoll default); with --no-keepalive, note if the server \
-                resumes no session",
+    detects: "TLS handshakes took place although connections were to be kept open.",
+    fires: &[
+        Fires::warning(
+            "At least 10 connections that were to stay open, and more than 1 % as many as requests, needed a new TLS \
+             handshake.",
+        ),
+        Fires::note(
+            "With --no-keepalive there were at least 10 handshakes, and the server resumed no session that it was \
+             offered.",
+        ),
+    ],
+    remarks: "Connections that an open loop adds as it needs them do not count. An open loop that uses each \
+              connection only every 2 s or less often gets no warning, since servers close connections that are idle \
+              for so long.",
     applies: Applies::Tls,
     needs: &[Need::Handshakes, Need::Requests],
     conditions: "",

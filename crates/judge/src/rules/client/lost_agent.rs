@@ -2,7 +2,7 @@
 
 use crate::facts::whole_load::whole_load;
 use crate::text::list;
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::human::{percent, plural, rate, time};
 use model::{AgentLoss, AgentRecord, Evidence, FindingState, NS_PER_S, Second};
 
@@ -18,9 +18,19 @@ const NAMED_MAX: usize = 3;
 pub(crate) const RULE: Rule = Rule {
     id: "CL-18",
     title: "agent lost",
-    detects: "agent on another machine that was lost, so that its part of the load is missing",
-    threshold: "any part of the load missing from the window: bound; > 50 % of it, or fewer than 2 whole seconds with all \
-                of it: invalid; only what was in flight at its end: warning (plimsoll defaults)",
+    detects: "An agent on another machine was lost, so that its part of the load is missing.",
+    fires: &[
+        Fires::invalid(
+            "More than 50 % of the planned load is missing, fewer than 2 whole seconds had all of it, or nothing was \
+             measured.",
+        ),
+        Fires::bound("A smaller part of the planned load is missing from the window."),
+        Fires::warning(
+            "No part of the planned load is missing from the window, but an agent was lost with its requests in \
+             flight.",
+        ),
+    ],
+    remarks: "",
     applies: Applies::Always,
     needs: &[Need::Requests],
     conditions: "",

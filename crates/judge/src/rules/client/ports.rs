@@ -1,15 +1,16 @@
 //! CL-07: local ports exhausted.
 
 use crate::facts::failures_named;
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::human::count;
 use model::{Evidence, FindingState};
 
 pub(crate) const RULE: Rule = Rule {
     id: "CL-07",
     title: "local ports exhausted",
-    detects: "connections that failed because the client had no free local port",
-    threshold: "any ports_exhausted failure: invalid (httperf: discard such results)",
+    detects: "The client ran out of local ports for new connections.",
+    fires: &[Fires::invalid("A connection failed because the client had no free local port.")],
+    remarks: "The manual of httperf advises to discard such results.",
     applies: Applies::Always,
     needs: &[Need::Requests],
     conditions: "",

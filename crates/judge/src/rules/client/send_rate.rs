@@ -1,6 +1,6 @@
 //! CL-05: offered rate not achieved.
 
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::human::{percent, rate};
 use model::{Evidence, FindingState, Load, NS_PER_S};
 
@@ -10,8 +10,18 @@ pub(super) const SENT_SHARE_MIN: f64 = 0.99;
 pub(crate) const RULE: Rule = Rule {
     id: "CL-05",
     title: "offered rate not achieved",
-    detects: "open loop that sent fewer requests than scheduled",
-    threshold: "sent / planned < 0.99 (Nighthawk): invalid if the client was late, bound if all connections were busy",
+    detects: "An open loop sent fewer requests than scheduled.",
+    fires: &[
+        Fires::invalid(
+            "Less than 99 % of the scheduled requests were sent, and the client's send delay (p99) was longer than \
+             the wait for a free connection.",
+        ),
+        Fires::bound(
+            "Less than 99 % of the scheduled requests were sent, and the wait for a free connection (p99) was at \
+             least as long as the client's send delay.",
+        ),
+    ],
+    remarks: "Nighthawk uses the same threshold.",
     applies: Applies::OpenLoop,
     needs: &[Need::Window, Need::PlannedRequests, Need::SendDelays],
     conditions: "",

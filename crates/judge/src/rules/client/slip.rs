@@ -1,7 +1,7 @@
 //! CL-03: send delay of the client, as a share of the latency.
 
 use crate::facts::may_part_cpus;
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::human::{percent, time};
 use model::{Evidence, FindingState, Latencies, LatencySummary};
 
@@ -20,10 +20,21 @@ const SYSTEMATIC_SHARE: f64 = 0.50;
 pub(crate) const RULE: Rule = Rule {
     id: "CL-03",
     title: "client send delay",
-    detects: "client that sends later than scheduled, which counts as latency",
-    threshold: "p99 send delay > 10 % of the p99 response time: warning; > 50 % and > 1 ms (scheduler time slice): \
-                bound; < 100 us (timer slack and wake-up): note; median send delay > 50 % of the median response time \
-                and > 1 ms: invalid (plimsoll defaults); arrival times: LD-01",
+    detects: "The client sent requests later than scheduled, which counts as latency.",
+    fires: &[
+        Fires::invalid("The median send delay was more than 1 ms and more than 50 % of the median response time."),
+        Fires::bound(
+            "The p99 of the send delay was more than 1 ms and more than 50 % of the p99 of the response time.",
+        ),
+        Fires::warning(
+            "The p99 of the send delay was at least 100 µs and more than 10 % of the p99 of the response time.",
+        ),
+        Fires::note(
+            "The p99 of the send delay was more than 10 % of the p99 of the response time, but less than 100 µs.",
+        ),
+    ],
+    remarks: "An ordinary wake-up takes up to 100 µs, by the kernel's timer slack and the wait for a CPU; 1 ms is a \
+              time slice of the scheduler. LD-01 checks the send times themselves.",
     applies: Applies::OpenLoop,
     needs: &[Need::SendDelays, Need::ResponseTimes],
     conditions: "",

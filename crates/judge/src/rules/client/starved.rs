@@ -2,7 +2,7 @@
 
 use crate::facts::disturbed::{Taken, left, taken};
 use crate::facts::{Placement, may_part_cpus, observed, part_client_and_server, placement};
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::human::percent;
 use model::{Cause, Evidence, FindingState, NS_PER_S, ThreadObserved};
 
@@ -17,10 +17,18 @@ const WAKE_UPS_SHARE_MAX: f64 = 0.03;
 pub(crate) const RULE: Rule = Rule {
     id: "CL-09",
     title: "client waits for a CPU",
-    detects: "load threads that waited for a CPU or were stopped",
-    threshold: "100 ms slices with >= 10 ms of it are set aside; remaining wait, beyond 20 us per wake-up (at most 3 \
-                %), > 2 %: warning; > 10 %: bound; > 75 %: invalid; note if less, if CPUs are not the bottleneck or \
-                shared with the server (LD-08) (plimsoll defaults)",
+    detects: "A load thread waited for a CPU or was stopped.",
+    fires: &[
+        Fires::invalid("A load thread waited for a CPU or was stopped for more than 75 % of the remaining time."),
+        Fires::bound("A load thread waited for a CPU or was stopped for more than 10 % of the remaining time."),
+        Fires::warning("A load thread waited for a CPU or was stopped for more than 2 % of the remaining time."),
+        Fires::note(
+            "A load thread waited less, but slices were set aside for it; or it waited more, but client and server \
+             share CPUs (LD-08), or a pool of workers that mostly wait was the bottleneck and the CPUs had room.",
+        ),
+    ],
+    remarks: "Slices of 100 ms in which a load thread waited or was stopped for at least 10 ms are set aside first, \
+              and the shares are of the remaining time. Of each wake-up 20 µs do not count, up to 3 % of the time.",
     applies: Applies::Always,
     needs: &[Need::Window, Need::SchedulerStatistics],
     conditions: "",

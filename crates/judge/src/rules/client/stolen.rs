@@ -2,7 +2,7 @@
 
 use crate::facts::disturbed::{TAKEN_MIN_S, Taken, left, taken};
 use crate::facts::{client_cpus, client_machine};
-use crate::{Applies, Check, Need, Outcome, Rule, Whose};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule, Whose};
 use model::human::percent;
 use model::{Cause, Evidence, MachineObserved};
 
@@ -11,10 +11,19 @@ const CAUSES: &[Cause] = &[Cause::ClientSteal];
 pub(crate) const RULE: Rule = Rule {
     id: "CL-08",
     title: "steal on the client's CPUs",
-    detects: "hypervisor ran other virtual machines on the client's CPUs",
-    threshold: "100 ms slices with >= 20 ms of steal are set aside; remaining steal on CPUs that load threads may use \
-                > 1 %: warning; > 5 %: bound; > 75 %: invalid; note if less, or if CPUs are not the bottleneck \
-                (plimsoll defaults); >= 100 ms in total",
+    detects: "The hypervisor ran other virtual machines on the client's CPUs.",
+    fires: &[
+        Fires::invalid("Steal took more than 75 % of the remaining time."),
+        Fires::bound("Steal took more than 5 % of the remaining time."),
+        Fires::warning("Steal took more than 1 % of the remaining time."),
+        Fires::note(
+            "Steal took 1 % of the remaining time or less, but slices were set aside for it; or it took more, but a \
+             pool of workers that mostly wait was the bottleneck and the CPUs had room.",
+        ),
+    ],
+    remarks: "Slices of 100 ms in which steal took at least 20 ms are set aside first, and the shares are of the \
+              remaining time. Only CPUs that load threads may use count, where these are known. Less than 100 ms of \
+              steal in the remaining time counts as none.",
     applies: Applies::Always,
     needs: &[Need::Window, Need::Machine(Whose::Clients), Need::WhereKnown(&[Need::Affinity])],
     conditions: "",

@@ -3,7 +3,7 @@
 use crate::facts::disturbed::{TAKEN_MIN_S, Taken, left};
 use crate::facts::kernel::counter;
 use crate::facts::seconds;
-use crate::{Applies, Check, Need, Outcome, Rule, Whose};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule, Whose};
 use model::human::{plural, time};
 use model::{Cause, Evidence, NS_PER_S};
 
@@ -15,10 +15,19 @@ const PART: &str = "cgroup/generator";
 pub(crate) const RULE: Rule = Rule {
     id: "CL-10",
     title: "client throttled",
-    detects: "client stopped by its control group for using up its CPU quota",
-    threshold: "100 ms slices with >= 10 ms of it are set aside; remaining throttled time > 0.1 % (affects p99.9): \
-                warning; > 5 %: bound; > 75 %: invalid; note if less, or if CPUs are not the bottleneck (plimsoll \
-                defaults); >= 100 ms in total",
+    detects: "The control group of the client stopped it for using up its CPU quota.",
+    fires: &[
+        Fires::invalid("The client was stopped for more than 75 % of the remaining time."),
+        Fires::bound("The client was stopped for more than 5 % of the remaining time."),
+        Fires::warning("The client was stopped for more than 0.1 % of the remaining time."),
+        Fires::note(
+            "The client was stopped for less, but slices were set aside for it; or it was stopped for longer, but a \
+             pool of workers that mostly wait was the bottleneck and the CPUs had room.",
+        ),
+    ],
+    remarks: "Slices of 100 ms in which the client was stopped for at least 10 ms are set aside first, and the \
+              shares are of the remaining time. Stops of less than 0.1 % of the time reach no quantile up to p99.9, \
+              and less than 100 ms in the remaining time count as none.",
     applies: Applies::Always,
     needs: &[Need::Window, Need::ControlGroup(Whose::Clients)],
     conditions: "",

@@ -1,6 +1,6 @@
 //! CL-19: agents that see the server differently.
 
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::human::time;
 use model::{Estimate, Evidence, FindingState};
 
@@ -12,12 +12,16 @@ const DIFFERENCE_NS: f64 = 100_000.0;
 pub(crate) const RULE: Rule = Rule {
     id: "CL-19",
     title: "agents differ",
-    detects: "agents whose response times differ by more than chance, as their paths to the server do",
-    threshold: "median response times of the seconds of two agents > 25 % and > 100 us apart, and their 95 % intervals (or \
-                ranges, where they bear none) too: note (plimsoll defaults)",
+    detects: "The response times of the agents differ by more than chance, as their paths to the server do.",
+    fires: &[Fires::note(
+        "The median response times of two agents are more than 25 % and more than 100 µs apart, and their 95 % \
+             intervals do not overlap.",
+    )],
+    remarks: "Each is the mean of the medians of the agent's seconds. Where these bear no interval, their range \
+              counts.",
     applies: Applies::Agents,
     needs: &[Need::ResponseTimes],
-    conditions: ">= 5 seconds with responses of each agent",
+    conditions: "at least 5 seconds with responses of each agent",
     check: Check::Run(check),
 };
 

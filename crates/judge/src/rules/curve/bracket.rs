@@ -1,7 +1,7 @@
 //! SA-02: width of the capacity bracket.
 
 use crate::facts::saturation::held;
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::human::{percent, rate};
 use model::{FindingState, SweepEvidence};
 
@@ -11,10 +11,16 @@ const WIDTH: f64 = 0.02;
 pub(crate) const RULE: Rule = Rule {
     id: "SA-02",
     title: "coarse capacity bracket",
-    detects: "capacity known only to lie between two measured rates, or below one",
-    threshold: "rates > 2 % apart, or > 1.5 times the width that was asked for: note; no rate held, or an end not \
-                confirmed by fresh trials: bound; no rate held, and client faults or lost CPU time may be why: \
-                invalid (plimsoll defaults)",
+    detects: "The capacity is known only to lie between two measured rates, or below one.",
+    fires: &[
+        Fires::invalid("No rate met the goal, and faults of the client or lost CPU time may be the reason."),
+        Fires::bound("No rate met the goal, or fresh trials did not confirm an end of the bracket."),
+        Fires::note(
+            "The two rates of a sweep are more than 2 % apart, or those of a capacity more than 1.5 times the width \
+             that was asked for.",
+        ),
+    ],
+    remarks: "",
     applies: Applies::Always,
     needs: &[Need::Requests],
     conditions: "a sweep over rates with one sustained below one that was not, or a search for a capacity",

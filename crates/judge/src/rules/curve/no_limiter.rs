@@ -6,7 +6,7 @@ use crate::facts::observed;
 use crate::facts::saturation::{peak_index, saturated};
 use crate::limiter;
 use crate::text::place;
-use crate::{About, Applies, BesideLimiter, Check, Need, Outcome, Rule};
+use crate::{About, Applies, BesideLimiter, Check, Fires, Need, Outcome, Rule};
 use model::human::percent;
 use model::{Evidence, FindingState, LimiterContext, SweepEvidence};
 use stats::fit_pool;
@@ -21,9 +21,16 @@ const FIT_ERROR: f64 = 0.1;
 pub(crate) const RULE: Rule = Rule {
     id: "SA-05",
     title: "no saturated resource",
-    detects: "curve that flattens although no monitored resource is busy",
-    threshold: "no resource at the peak >= 0.7 used, no queue (Gregg: why not double?): warning; note if the curve \
-                fits a fixed number of workers to within 10 %; silent where a limiter is named",
+    detects: "The curve flattens although no monitored resource is busy.",
+    fires: &[
+        Fires::warning("At the peak no resource was used to 70 % or more, and no requests were queued."),
+        Fires::note(
+            "At the peak no resource was used and nothing was queued either, but the curve fits a fixed number of \
+             workers to within 10 %.",
+        ),
+    ],
+    remarks: "The rule is silent where a limiter is named. It asks Brendan Gregg's question \"why not double?\" of \
+              the peak.",
     applies: Applies::Always,
     needs: &[Need::Window, Need::Server],
     conditions: "a sweep that saturated the server; CPUs, threads, pools or queues of it at the peak",

@@ -3,16 +3,20 @@
 use crate::facts::curve::fit_repeats;
 use crate::facts::saturation::{FALLEN_SHARE, peak_index};
 use crate::text::place;
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::human::{percent, rate};
 use model::{FindingState, SweepEvidence};
 
 pub(crate) const RULE: Rule = Rule {
     id: "SA-04",
     title: "goodput falls past its peak",
-    detects: "server that does less under more load",
-    threshold: "goodput from a load past the peak up to the last < 0.9 of the highest, and at the last lower by more than \
-                chance (as many levels, errors of iterations and of so few responses): note (plimsoll default)",
+    detects: "The server did less under more load.",
+    fires: &[Fires::note(
+        "From a load past the peak up to the last one the goodput was below 90 % of the highest, and at the last \
+             one it was lower by more than chance.",
+    )],
+    remarks: "Chance is judged by the number of levels, by the spread of the iterations and by the number of \
+              responses.",
     applies: Applies::Always,
     needs: &[Need::Loads],
     conditions: "",

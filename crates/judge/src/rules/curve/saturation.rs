@@ -3,16 +3,21 @@
 use crate::facts::saturation::{gain_per_doubling, peak_index, saturated};
 use crate::text::place;
 use crate::text::round_up;
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::human::{percent, rate};
 use model::{FindingState, SweepEvidence};
 
 pub(crate) const NO_FAILING_LOAD: Rule = Rule {
     id: "SA-01",
     title: "not saturated",
-    detects: "sweep that ended while more load still raised goodput, or search for a capacity in which no load failed",
-    threshold: "goodput gain >= 3 % per doubling over the last one and two doublings of connections and no fall \
-                (plimsoll default), or last rate sustained to 99 % (Nighthawk), or no failing load: bound",
+    detects: "A sweep ended while more load still raised goodput, or no load failed in the search for a capacity.",
+    fires: &[Fires::bound(
+        "Goodput did not fall and still rose by at least 3 % per doubling, over the last doubling of connections \
+             and over the last two; the last rate of a sweep was sustained to 99 %; or a search for a capacity found \
+             no load that failed.",
+    )],
+    remarks: "Nighthawk uses 99 % for a rate that is sustained. Goodput fell if at the last load it was below 90 % \
+              of the highest.",
     applies: Applies::Always,
     needs: &[Need::Loads],
     conditions: "",
@@ -22,9 +27,18 @@ pub(crate) const NO_FAILING_LOAD: Rule = Rule {
 pub(crate) const PEAK_AT_EDGE: Rule = Rule {
     id: "SA-03",
     title: "peak at the highest load",
-    detects: "peak that may not be the true one",
-    threshold: "goodput at the last load > 1 % above any other (plimsoll default): bound; note if it gained < 3 % per \
-                doubling (SA-01)",
+    detects: "The peak is at the last load, and may not be the true one.",
+    fires: &[
+        Fires::bound(
+            "The goodput at the last load was more than 1 % above that at any other, and the load did not saturate \
+             the server (SA-01).",
+        ),
+        Fires::note(
+            "The goodput at the last load was more than 1 % above that at any other, although the load saturated the \
+             server.",
+        ),
+    ],
+    remarks: "",
     applies: Applies::Always,
     needs: &[Need::Loads],
     conditions: "",

@@ -2,15 +2,18 @@
 
 use crate::facts::saturation::{FALLEN_SHARE, held, peak_index};
 use crate::text::place;
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::{FindingState, SweepEvidence};
 
 pub(crate) const RULE: Rule = Rule {
     id: "SA-06",
     title: "uneven curve",
-    detects: "load that did worse than a higher one",
-    threshold: "a rate sustained above one that was not; over connections, goodput before the peak < 0.9 of that at a \
-                smaller load: warning (plimsoll default)",
+    detects: "A load did worse than a higher one.",
+    fires: &[Fires::warning(
+        "A rate was sustained above one that was not; or, over connections, the goodput at a load before the \
+             peak was below 90 % of that at a smaller load.",
+    )],
+    remarks: "",
     applies: Applies::Always,
     needs: &[Need::Loads],
     conditions: "",

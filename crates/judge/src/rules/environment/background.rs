@@ -2,7 +2,7 @@
 
 use crate::facts::disturbed::{self, INVALID_SHARE, Taken, account};
 use crate::text::{list, observable, program};
-use crate::{Applies, Check, Need, Outcome, Rule, Whose};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule, Whose};
 use model::human::percent;
 use model::{
     Basis, Cause, Evidence, FindingState, MachineObserved, OTHER_VARIANT, OtherObserved, OthersObserved, known_program,
@@ -33,13 +33,30 @@ const CAUSES: &[Cause] = &[Cause::OtherPrograms, Cause::ServerWait];
 pub(crate) const RULE: Rule = Rule {
     id: "EN-03",
     title: "background load",
-    detects: "other processes that used the server's CPUs during the window",
-    threshold: "neither server, companion, load generator nor connected to the server: 100 ms slices in which they use \
-                >= 30 ms, or keep a thread of the server waiting for >= 10 ms, are set aside; remaining use > 2 % of all \
-                CPUs, or 5 % of those that the server may use: warning; > 10 % of these, with them > 80 % busy, or waits \
-                > 5 %: bound; > 75 %: invalid (plimsoll defaults); note if less, or if CPUs are not the bottleneck; bound \
-                if > 2 % are used by processes of which this user cannot see whether they work for the server; kernel \
-                threads count from 2 % each",
+    detects: "Other processes used the server's CPUs during the window.",
+    fires: &[
+        Fires::invalid(
+            "Other processes used more than 75 % of the CPUs that the server may use, which were more than 80 % \
+             busy; or a thread of the server waited because of them for more than 75 % of the remaining time.",
+        ),
+        Fires::bound(
+            "Other processes used more than 10 % of the CPUs that the server may use, which were more than 80 % \
+             busy; a thread of the server waited because of them for more than 5 % of the remaining time; or this \
+             user cannot see whether processes that used more than 2 % of all CPUs work for the server.",
+        ),
+        Fires::warning(
+            "On the server's CPUs other processes used more than 2 % of all CPUs, or more than 5 % of those that the \
+             server may use.",
+        ),
+        Fires::note(
+            "Other processes used less, but slices were set aside for it; or they used more, but a pool of workers \
+             that mostly wait was the bottleneck and the CPUs had room.",
+        ),
+    ],
+    remarks: "Other processes are neither the server, a companion or the load generator, nor connected to the \
+              server. Slices of 100 ms in which they used at least 30 ms, or kept a thread of the server waiting for \
+              at least 10 ms, are set aside first; only what is outside of these counts. A kernel thread counts if \
+              it used more than 2 % of all CPUs.",
     applies: Applies::Always,
     needs: &[Need::Window, Need::Machine(Whose::Servers), Need::OtherProcesses],
     conditions: "",

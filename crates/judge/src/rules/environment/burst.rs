@@ -2,7 +2,7 @@
 
 use crate::facts::undisturbed_per_s;
 use crate::facts::whole_load::{AGENT_LOST, is_any_lost, whole_load};
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::human::{percent, rate, time};
 use model::{Evidence, FindingState, NS_PER_S, Second};
 
@@ -19,12 +19,15 @@ const TICK_MIN_NS: u64 = NS_PER_S / 2;
 pub(crate) const RULE: Rule = Rule {
     id: "EN-04",
     title: "goodput drop within the run",
-    detects: "goodput that drops at one moment and stays low (burst credits, turbo or a cache that end)",
-    threshold: "one drop by > 5 % and > 3 times the spread of the seconds on both sides that fits better than a \
-                straight line, in the undisturbed part of each second: warning (plimsoll defaults)",
+    detects: "Goodput dropped at one moment and stayed low, as when burst credits, turbo or a cache end.",
+    fires: &[Fires::warning(
+        "Goodput dropped by more than 5 % and by more than 3 times the spread of the seconds before and after, \
+             and such a step fits better than a straight line.",
+    )],
+    remarks: "Only the undisturbed part of each second counts.",
     applies: Applies::Always,
     needs: &[Need::Window, Need::Requests],
-    conditions: "one window of >= 20 seconds of which at least half is undisturbed",
+    conditions: "one window with at least 20 seconds of which at least half is undisturbed",
     check: Check::Run(check),
 };
 

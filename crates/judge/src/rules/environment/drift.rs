@@ -1,7 +1,7 @@
 //! EN-05 and EN-06: settings or server files that changed during the measurement.
 
 use crate::text::list;
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::{Change, Evidence, FindingState};
 
 /// Changes that are named.
@@ -12,8 +12,9 @@ const PROGRAM: &str = "program/";
 pub(crate) const SETTINGS: Rule = Rule {
     id: "EN-05",
     title: "settings changed",
-    detects: "kernel, clock or CPU settings that changed during the measurement",
-    threshold: "any difference between the fingerprints before and after all loads: warning",
+    detects: "Kernel, clock or CPU settings changed during the measurement.",
+    fires: &[Fires::warning("The fingerprints before and after all loads differ in a setting.")],
+    remarks: "",
     applies: Applies::Always,
     needs: &[Need::Fingerprints],
     conditions: "",
@@ -23,8 +24,11 @@ pub(crate) const SETTINGS: Rule = Rule {
 pub(crate) const PROGRAMS: Rule = Rule {
     id: "EN-06",
     title: "server changed",
-    detects: "server programs or configuration files that changed during the measurement",
-    threshold: "any program or file with another hash after the last load: invalid",
+    detects: "Server programs or configuration files changed during the measurement.",
+    fires: &[Fires::invalid(
+        "A program of the server or a file of its configuration had another hash after the last load.",
+    )],
+    remarks: "",
     applies: Applies::Always,
     needs: &[Need::Fingerprints],
     conditions: "",

@@ -1,7 +1,7 @@
 //! EN-02: changes of the CPU frequency.
 
 use crate::facts::kernel::{counter, gauge};
-use crate::{Applies, Check, Kernel, Need, Outcome, Rule, Whose};
+use crate::{Applies, Check, Fires, Kernel, Need, Outcome, Rule, Whose};
 use model::human::{count, percent};
 use model::{Evidence, FindingState};
 
@@ -11,9 +11,12 @@ const WARNING_RANGE: f64 = 0.10;
 pub(crate) const RULE: Rule = Rule {
     id: "EN-02",
     title: "CPU frequency changed",
-    detects: "CPUs throttled by heat, or running at different frequencies",
-    threshold: "any thermal throttling: warning; range of the mean frequency > 10 %: warning; > 3 %: note (plimsoll \
-                defaults)",
+    detects: "CPUs were throttled by heat, or ran at different frequencies.",
+    fires: &[
+        Fires::warning("A CPU was throttled by heat, or the mean frequency of the CPUs varied by more than 10 %."),
+        Fires::note("The mean frequency of the CPUs varied by more than 3 %."),
+    ],
+    remarks: "",
     applies: Applies::Always,
     needs: &[
         Need::Window,

@@ -1,7 +1,7 @@
 //! EN-01: steal on the server's CPUs.
 
 use crate::facts::disturbed::{Taken, left, taken};
-use crate::{Applies, Check, Need, Outcome, Rule, Whose};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule, Whose};
 use model::human::percent;
 use model::{Cause, Evidence};
 
@@ -10,9 +10,18 @@ const CAUSES: &[Cause] = &[Cause::ServerSteal];
 pub(crate) const RULE: Rule = Rule {
     id: "EN-01",
     title: "steal on the server's CPUs",
-    detects: "hypervisor gave the server's CPUs to other virtual machines",
-    threshold: "100 ms slices with >= 20 ms of steal are set aside; remaining steal > 1 %: warning; > 5 %: bound; > 75 \
-                %: invalid; note if less, or if CPUs are not the bottleneck (plimsoll defaults)",
+    detects: "The hypervisor gave the server's CPUs to other virtual machines.",
+    fires: &[
+        Fires::invalid("Steal took more than 75 % of the remaining time."),
+        Fires::bound("Steal took more than 5 % of the remaining time."),
+        Fires::warning("Steal took more than 1 % of the remaining time."),
+        Fires::note(
+            "Steal took 1 % of the remaining time or less, but slices were set aside for it; or it took more, but a \
+             pool of workers that mostly wait was the bottleneck and the CPUs had room.",
+        ),
+    ],
+    remarks: "Slices of 100 ms in which steal took at least 20 ms are set aside first, and the shares are of the \
+              remaining time.",
     applies: Applies::Always,
     needs: &[Need::Window, Need::Machine(Whose::Servers)],
     conditions: "",

@@ -2,7 +2,7 @@
 
 use crate::facts::whole_load::{AGENT_LOST, is_any_lost, whole_load};
 use crate::rules::client::cap;
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::{Arrivals, Evidence, FindingState, Load, NS_PER_S, Second};
 use stats::{dispersion, exponential_misfit};
 
@@ -25,13 +25,20 @@ const TOO_FEW: &str = "too few send times and too few seconds";
 pub(crate) const RULE: Rule = Rule {
     id: "LD-01",
     title: "arrivals deviate from the schedule",
-    detects: "open loop that does not follow the requested arrival process",
-    threshold: "Poisson, up to 500/s: Anderson-Darling of up to 2,000 gaps > 3.92, twice the 1 % point (as Lancet \
-                accepts): warning; > 7.84: invalid; variance/mean of requests sent per second outside 0.5 to 2 and 3 \
-                standard errors, or > 0.5 with equal gaps: warning (plimsoll defaults)",
+    detects: "An open loop did not follow the requested arrival process.",
+    fires: &[
+        Fires::invalid("The Anderson-Darling statistic of the gaps between requests is more than 7.84."),
+        Fires::warning(
+            "The Anderson-Darling statistic is more than 3.92; or the variance of the requests sent per second, \
+             divided by their mean, is outside 0.5 to 2 and more than 3 standard errors from 1 in a Poisson load, or \
+             more than 0.5 in an evenly spaced one.",
+        ),
+    ],
+    remarks: "The Anderson-Darling statistic is that of up to 2,000 gaps of a Poisson load of up to 500/s. Its 1 % \
+              point is 1.96, and Lancet accepts up to twice as much.",
     applies: Applies::OpenLoop,
     needs: &[Need::Window, Need::Requests, Need::Plan, Need::WhereKnown(&[Need::SendTimes])],
-    conditions: "send times of up to 2,000 requests, or 30 whole seconds",
+    conditions: "send times of up to 2,000 requests, or at least 30 whole seconds",
     check: Check::Run(check),
 };
 

@@ -1,7 +1,7 @@
 //! ST-02: growing backlog.
 
 use crate::text::place;
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::human::{percent, rate, time};
 use model::{Evidence, FindingState, Load, NS_PER_S, SweepEvidence};
 use stats::trend;
@@ -18,12 +18,18 @@ const GROWN_BY: f64 = 10.0;
 pub(crate) const RULE: Rule = Rule {
     id: "ST-02",
     title: "backlog grows",
-    detects: "open loop above the server's capacity: backlog and latency grow without end",
-    threshold: "requests in flight and due grow by > 0.2 % of the rate per second, t > 3, and more than double from \
-                first to last third, growth in disturbed seconds not counted where >= 8 are undisturbed: invalid (plimsoll defaults); note in a sweep",
+    detects: "An open loop was above the server's capacity, so that backlog and latency grow without end.",
+    fires: &[
+        Fires::invalid(
+            "The requests in flight and due grew by more than 0.2 % of the rate each second (t value above 3), and \
+             more than doubled, by more than 10 requests, from the first to the last third of the window.",
+        ),
+        Fires::note("The requests in flight and due grew as much at a load of a sweep."),
+    ],
+    remarks: "Growth in disturbed seconds does not count where at least 8 seconds were undisturbed.",
     applies: Applies::OpenLoop,
     needs: &[Need::Window, Need::Requests, Need::Plan],
-    conditions: ">= 8 s in one window",
+    conditions: "at least 8 s in one window",
     check: Check::Both { run: check, sweep: check_sweep },
 };
 

@@ -2,7 +2,7 @@
 
 use crate::facts::may_part_cpus;
 use crate::rules::client::cap;
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::{Evidence, FindingState};
 use stats::dispersion_in;
 
@@ -14,12 +14,12 @@ const SENDS_MIN: usize = 200;
 pub(crate) const RULE: Rule = Rule {
     id: "LD-06",
     title: "requests sent in bursts",
-    detects: "open loop that wakes late or whose threads run in step",
-    threshold: "variance/mean of requests sent per millisecond > 3: warning (plimsoll default; Poisson arrivals have \
-                1, equal gaps 0)",
+    detects: "An open loop woke up late, or its threads ran in step.",
+    fires: &[Fires::warning("The variance of the requests sent per millisecond was more than 3 times their mean.")],
+    remarks: "The ratio is 1 for Poisson arrivals and 0 for equal gaps.",
     applies: Applies::OpenLoop,
     needs: &[Need::SendTimes],
-    conditions: "20 ms or more of them",
+    conditions: "at least 200 send times over at least 20 ms",
     check: Check::Run(check),
 };
 

@@ -1,6 +1,6 @@
 //! LD-03: latency of a closed loop.
 
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::{Evidence, FindingState, NS_PER_S};
 
 /// Share of the measured goodput that is advised as a first open-loop rate: busy but not saturated.
@@ -9,8 +9,9 @@ const ADVISED_SHARE: f64 = 0.7;
 pub(crate) const RULE: Rule = Rule {
     id: "LD-03",
     title: "closed-loop latency",
-    detects: "closed-loop latencies, easily mistaken for what independent users see",
-    threshold: "always in a closed loop: note",
+    detects: "The latencies are those of a closed loop, which are easily mistaken for what independent users see.",
+    fires: &[Fires::note("The load was a closed loop.")],
+    remarks: "",
     applies: Applies::ClosedLoop,
     needs: &[Need::Plan],
     conditions: "",

@@ -1,6 +1,6 @@
 //! LD-05: coarse latency resolution.
 
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::human::time;
 use model::{Evidence, FindingState};
 
@@ -12,11 +12,15 @@ const DISTINCT_MAX: u64 = 100;
 pub(crate) const RULE: Rule = Rule {
     id: "LD-05",
     title: "coarse latency resolution",
-    detects: "latencies in coarse steps, caused by a clock or a timer in the server",
-    threshold: "median step from one value to the next, up to p99, > 2 % of the median: warning (ab prints whole ms)",
+    detects: "Latencies come in coarse steps, because of a clock or of a timer in the server.",
+    fires: &[Fires::warning(
+        "Up to the p99 there are at most 100 different response times, and the median step from one to the next \
+             is more than 2 % of the median response time.",
+    )],
+    remarks: "Of other tools, ab prints whole milliseconds only.",
     applies: Applies::Always,
     needs: &[Need::ResponseTimes],
-    conditions: "1,000 of them",
+    conditions: "at least 1,000 response times",
     check: Check::Run(check),
 };
 

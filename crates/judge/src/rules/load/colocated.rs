@@ -2,7 +2,7 @@
 
 use crate::facts::{Placement, client_cpus, observed, part_client_and_server, placement, server_cpus};
 use crate::text::list;
-use crate::{Applies, Check, Need, Outcome, Rule, Whose};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule, Whose};
 use model::human::percent;
 use model::{Evidence, FindingState};
 use std::collections::BTreeSet;
@@ -16,9 +16,18 @@ const CLIENT_SHARE_MAX: f64 = 0.05;
 pub(crate) const RULE: Rule = Rule {
     id: "LD-08",
     title: "client and server on one machine",
-    detects: "client that uses the CPUs of the server it measures",
-    threshold: "shared CPUs >= 70 % busy, more than 5 % of it by the client: bound; less, or separate CPUs: note \
-                (plimsoll defaults)",
+    detects: "The client used the CPUs of the server that it measures.",
+    fires: &[
+        Fires::bound(
+            "Client and server share CPUs that were at least 70 % busy, and the client's part of that was more than \
+             5 % or is not known.",
+        ),
+        Fires::note(
+            "Client and server have separate CPUs of one machine; or they share CPUs that were less busy, or of \
+             which the client used little.",
+        ),
+    ],
+    remarks: "",
     applies: Applies::OneMachine,
     needs: &[Need::Window, Need::Affinity, Need::Machine(Whose::Observed)],
     conditions: "",

@@ -1,7 +1,7 @@
 //! ST-05: autocorrelated goodput.
 
 use crate::facts::whole_load::{AGENT_LOST, is_any_lost};
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::{Evidence, FindingState, NS_PER_S};
 use stats::BATCHES_MIN;
 
@@ -11,12 +11,15 @@ const TICK_MIN_NS: u64 = NS_PER_S / 2;
 pub(crate) const RULE: Rule = Rule {
     id: "ST-05",
     title: "autocorrelated goodput",
-    detects: "slowly drifting goodput, whose seconds are not independent samples",
-    threshold: "correlation of successive batches of seconds > 0.2 at every batch length: note, no interval (plimsoll \
-                default)",
+    detects: "Goodput drifted slowly, so that its seconds are not independent samples.",
+    fires: &[Fires::note(
+        "Successive batches of seconds have a correlation of at least 0.2 at every batch length, so that no \
+             interval is given.",
+    )],
+    remarks: "",
     applies: Applies::Always,
     needs: &[Need::Requests],
-    conditions: "one run of >= 10 whole seconds",
+    conditions: "one run of at least 10 whole seconds",
     check: Check::Run(check),
 };
 

@@ -1,6 +1,6 @@
 //! ST-06: too few iterations for a confidence interval.
 
-use crate::{Applies, Check, Outcome, Rule};
+use crate::{Applies, Check, Fires, Outcome, Rule};
 use model::human::plural;
 use model::{Evidence, FindingState, SweepEvidence, SweepPoint};
 use stats::RUNS_MIN;
@@ -8,9 +8,12 @@ use stats::RUNS_MIN;
 pub(crate) const RULE: Rule = Rule {
     id: "ST-06",
     title: "few iterations",
-    detects: "too few measurements for a confidence interval",
-    threshold: "< 6 iterations: note, no interval over those of one load (t intervals are too wide); a comparison without a \
-                whole block: invalid",
+    detects: "There were too few measurements for a confidence interval.",
+    fires: &[
+        Fires::invalid("A comparison has no whole block that counts."),
+        Fires::note("A load had fewer than 6 iterations, or a comparison or a page render had fewer than 6 blocks."),
+    ],
+    remarks: "Intervals of so few values (Student's t) are too wide.",
     applies: Applies::Always,
     needs: &[],
     conditions: "",

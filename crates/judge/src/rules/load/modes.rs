@@ -1,7 +1,7 @@
 //! ST-04: bimodal goodput of the iterations.
 
 use crate::text::place;
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::human::{plural, rate};
 use model::{FindingState, SweepEvidence};
 use stats::RUNS_MIN;
@@ -16,9 +16,12 @@ const MODE_MIN: usize = 3;
 pub(crate) const RULE: Rule = Rule {
     id: "ST-04",
     title: "bimodal goodput",
-    detects: "iterations in two groups, as when restarts place memory or threads differently",
-    threshold: "best split into two groups of >= 3: means > 5 standard deviations and > 3 % apart: warning (plimsoll \
-                defaults)",
+    detects: "The iterations fall into two groups, as when restarts place memory or threads differently.",
+    fires: &[Fires::warning(
+        "The best split of the iterations of a load into two groups of at least 3 leaves their means more than 5 \
+             standard deviations and more than 3 % apart.",
+    )],
+    remarks: "",
     applies: Applies::Always,
     needs: &[Need::Iterations],
     conditions: "",

@@ -2,7 +2,7 @@
 
 use crate::facts::whole_load::whole_load;
 use crate::facts::{slots, slowest_of_mix_ns, undisturbed_per_s};
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::human::{percent, time};
 use model::{Evidence, FindingState, NS_PER_S};
 
@@ -19,14 +19,22 @@ const SECONDS_MIN: usize = 5;
 pub(crate) const RULE: Rule = Rule {
     id: "LD-02",
     title: "coordinated omission",
-    detects: "server pause that the latencies hide because a closed loop sends nothing while it waits",
-    threshold: "closed loop: corrected p99 (as HdrHistogram) > 1.5 times the plain p99: warning; > 3 times: bound \
-                (plimsoll defaults); needs a whole second whose undisturbed part has < 0.7 of the median goodput, and \
-                a request that waited >= half of the time missing there; open loop: note if p99 response time > 1.5 \
-                times p99 service time",
+    detects: "The server paused, and the latencies hide it because a closed loop sends nothing while it waits.",
+    fires: &[
+        Fires::bound(
+            "The corrected p99 of a closed loop was more than 3 times its plain p99, and a second shows the pause.",
+        ),
+        Fires::warning(
+            "The corrected p99 of a closed loop was more than 1.5 times its plain p99, and a second shows the pause.",
+        ),
+        Fires::note("The p99 response time of an open loop was more than 1.5 times its p99 service time."),
+    ],
+    remarks: "The p99 is corrected as HdrHistogram does it. A second shows a pause if its undisturbed part had less \
+              than 70 % of the median goodput, and a request waited for at least half of the time that is missing \
+              there, as no request of a mix usually does. In a sweep the state is WARNING at most.",
     applies: Applies::Always,
     needs: &[Need::ServiceTimes, Need::Requests, Need::Plan],
-    conditions: ">= 5 whole seconds",
+    conditions: "at least 5 whole seconds",
     check: Check::Run(check),
 };
 

@@ -1,7 +1,7 @@
 //! ST-07: outlier among the iterations.
 
 use crate::text::place;
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::human::rate;
 use model::{FindingState, SweepEvidence};
 use stats::{median, strays};
@@ -9,8 +9,13 @@ use stats::{median, strays};
 pub(crate) const RULE: Rule = Rule {
     id: "ST-07",
     title: "outlier",
-    detects: "iteration disturbed by something else; reported, never dropped",
-    threshold: "> 3 scaled median absolute deviations and > 5 % from the median: warning (plimsoll defaults)",
+    detects: "Something else disturbed an iteration, which is reported and never dropped.",
+    fires: &[Fires::warning(
+        "The goodput of an iteration is more than 3 scaled median absolute deviations and more than 5 % from the \
+             median; or, in a comparison, the canary's CPU time in a block is, or one variant of a block stayed \
+             disturbed more than another.",
+    )],
+    remarks: "",
     applies: Applies::Always,
     needs: &[Need::Iterations],
     conditions: "",

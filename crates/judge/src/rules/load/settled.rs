@@ -1,19 +1,23 @@
 //! ST-01: window that began before steady state.
 
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Evidence, FindingState, Warmup};
 
 pub(crate) const RULE: Rule = Rule {
     id: "ST-01",
     title: "steady state not reached",
-    detects: "measurement window that began while goodput was still changing",
-    threshold: "automatic warm-up ended at its limit without steady state (MSER-5): warning; open loop whose window had \
-                > 1 % more good responses than were to requests scheduled in it, >= 10 and beyond what varies in \
-                flight: warning, and goodput without them (plimsoll defaults)",
+    detects: "The measurement window began while goodput was still changing.",
+    fires: &[Fires::warning(
+        "The automatic warm-up ended at its limit without steady state; or the window of an open loop had \
+             clearly more good responses than belong to the requests that were scheduled in it.",
+    )],
+    remarks: "MSER-5 decides about the steady state. Clearly more means more than 10, more than 1 % of the scheduled \
+              requests, and more than the requests in flight vary by (3 standard deviations); goodput is then \
+              without them.",
     applies: Applies::Always,
     needs: &[Need::Requests, Need::Plan],
-    conditions: "an automatic warm-up, since a fixed one is not tested",
+    conditions: "an automatic warm-up, since a fixed one is not tested for steady state",
     check: Check::Run(check),
 };
 

@@ -1,13 +1,14 @@
 //! LD-07: load of a single URL.
 
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::{Evidence, FindingState};
 
 pub(crate) const RULE: Rule = Rule {
     id: "LD-07",
     title: "one URL",
-    detects: "load of a single request, which caches can hold",
-    threshold: "always with a single unchanging request: note",
+    detects: "The load is a single request, which caches can hold.",
+    fires: &[Fires::note("All requests were the same, without a template.")],
+    remarks: "",
     applies: Applies::Always,
     needs: &[Need::Plan],
     conditions: "",

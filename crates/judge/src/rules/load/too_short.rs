@@ -5,7 +5,7 @@ use crate::facts::saturation::peak_index;
 use crate::need::LEAST_NS;
 use crate::text::place;
 use crate::text::{list, round_up};
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use evidence::{SampleBearing, sample_bearing};
 use model::human::{count, percent, plural, time};
 use model::{
@@ -29,12 +29,28 @@ const HALF_MAX: f64 = 0.5;
 pub(crate) const RULE: Rule = Rule {
     id: "LD-04",
     title: "too short",
-    detects: "too little time for the goodput, or too few requests for a quantile",
-    threshold: "measured < 5 s over all iterations: invalid; < 30 s: note; undisturbed part that the numbers rest on < 5 \
-                s of a longer window: warning; of a number of requests (-n) < 5 s: warning with an interval by count and \
-                spread (t, service times over requests in flight: Little), invalid below 10 responses one after the \
-                other (as for batch means), bound beyond +-50 %; n(1 - q) < 100: quantile q not printed: bound up to p99, \
-                note for p99.9 and in a sweep (plimsoll defaults)",
+    detects: "There was too little time for the goodput, or there were too few requests for a quantile.",
+    fires: &[
+        Fires::invalid(
+            "All windows together were shorter than 5 s; with a number of requests (-n), each connection also had \
+             fewer than 10 responses one after the other.",
+        ),
+        Fires::bound(
+            "A quantile up to p99 is not shown, since fewer than 100 requests are beyond it; or a number of requests \
+             took less than 5 s, and the rate is not known to within 50 %.",
+        ),
+        Fires::warning(
+            "The numbers rest on less than 5 s of undisturbed time in a longer window; or a number of requests took \
+             less than 5 s, and the rate is known to within 50 %.",
+        ),
+        Fires::note(
+            "All windows together were shorter than 30 s, or a quantile above p99 is not shown, since fewer than 100 \
+             requests are beyond it.",
+        ),
+    ],
+    remarks: "In a sweep the loads up to the peak count, and a missing p99 is a NOTE. How well a rate is known \
+              follows from the spread of the service times (Student's t) and from the requests in flight (Little's \
+              law); 10 is also the least number of batches for batch means.",
     applies: Applies::Always,
     needs: &[Need::Requests, Need::Plan, Need::WhereKnown(&[Need::ResponseTimes])],
     conditions: "",
@@ -324,7 +340,7 @@ mod tests {
             of(2, 2).is_some_and(|said| said.starts_with("2 s in 2 iterations") && said.ends_with("-d 3s or more"))
         );
         assert_eq!((of(2, 3), of(5, 1)), (None, None));
-        assert!(RULE.threshold.contains("measured < 5 s"), "the catalogue names the same value");
+        assert!(RULE.fires[0].when.contains("shorter than 5 s"), "the catalogue names the same value");
     }
 
     #[test]

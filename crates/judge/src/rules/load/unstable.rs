@@ -2,7 +2,7 @@
 
 use crate::facts::saturation::peak_index;
 use crate::text::place;
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::human::{percent, plural, rate};
 use model::{FindingState, SweepEvidence};
 use stats::{RUNS_MIN, coefficient_of_variation};
@@ -15,12 +15,17 @@ const BOUND_CV: f64 = 0.10;
 pub(crate) const RULE: Rule = Rule {
     id: "ST-03",
     title: "unstable between iterations",
-    detects: "goodput that varies between iterations, so that peak and knee are partly chance",
-    threshold: "coefficient of variation of goodput over iterations, up to the peak: > 3 % at any load: warning; > 10 \
-                % at the peak: bound (plimsoll defaults)",
+    detects: "Goodput varied between iterations, so that peak and knee are partly chance.",
+    fires: &[
+        Fires::bound("The goodput of the iterations at the peak had a coefficient of variation of more than 10 %."),
+        Fires::warning(
+            "The goodput of the iterations at a load up to the peak had a coefficient of variation of more than 3 %.",
+        ),
+    ],
+    remarks: "",
     applies: Applies::Always,
     needs: &[Need::Window],
-    conditions: "a sweep of >= 2 iterations of each load up to the peak",
+    conditions: "a sweep with at least 2 iterations of each load up to the peak",
     check: Check::Sweep(check),
 };
 

@@ -1,16 +1,20 @@
 //! NE-01: full accept queue.
 
 use crate::facts::kernel::{Lost, all_drops, has_connected, own_drops, whose};
-use crate::{Applies, Check, Kernel, Need, Outcome, Rule, Whose};
+use crate::{Applies, Check, Fires, Kernel, Need, Outcome, Rule, Whose};
 use model::Evidence;
 use model::human::{count, percent, plural};
 
 pub(crate) const RULE: Rule = Rule {
     id: "NE-01",
     title: "accept queue full",
-    detects: "connections delayed by the server's full accept queue",
-    threshold: "any, if the load itself connects during the window: warning; >= 10 and > 0.01 % of the connection \
-                attempts: invalid (Linux retries a SYN after 1, 3, 7 s)",
+    detects: "The server's accept queue was full, which delayed connections.",
+    fires: &[
+        Fires::invalid("At least 10 connection attempts, and more than 0.01 % of them, found the accept queue full."),
+        Fires::warning("At least one connection attempt found the accept queue full."),
+    ],
+    remarks: "It counts only if the load itself opened connections in the window. Linux sends a SYN again after 1, 3 \
+              and 7 s.",
     applies: Applies::Tcp,
     needs: &[
         Need::Window,

@@ -4,7 +4,7 @@ use super::modes::heap;
 use crate::facts::disturbed::rests_on_disturbed;
 use crate::facts::kernel::{share, tcp};
 use crate::facts::stopped::stopped;
-use crate::{Applies, Check, Kernel, Need, Outcome, Rule, Whose};
+use crate::{Applies, Check, Fires, Kernel, Need, Outcome, Rule, Whose};
 use model::human::{count, percent};
 use model::{Evidence, FindingState};
 
@@ -15,9 +15,12 @@ const DELAY_MS: (u64, u64) = (40, 52);
 pub(crate) const RULE: Rule = Rule {
     id: "NE-05",
     title: "delayed acknowledgements",
-    detects: "responses delayed by 40 ms because Nagle's algorithm waits for a delayed acknowledgement",
-    threshold: ">= 10 service times of 40 to 52 ms, > 5 times those on either side, with delayed acknowledgements for \
-                at least half of them: warning (plimsoll defaults)",
+    detects: "Responses were delayed by 40 ms, because Nagle's algorithm waits for a delayed acknowledgement.",
+    fires: &[Fires::warning(
+        "At least 10 service times are from 40 to 52 ms, more than 5 times as many as on either side, and the \
+             kernel delayed acknowledgements for at least half of them.",
+    )],
+    remarks: "Linux delays an acknowledgement for 40 ms or more (TCP_DELACK_MIN).",
     applies: Applies::Tcp,
     needs: &[
         Need::Window,

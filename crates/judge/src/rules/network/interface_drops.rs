@@ -1,7 +1,7 @@
 //! NE-07: packets dropped by the network interface.
 
 use crate::facts::kernel::{Harm, LOOPBACK, carrier, least_drops, share};
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Evidence, FindingState};
 
@@ -14,10 +14,21 @@ const INVALID_MIN: u64 = 100;
 pub(crate) const RULE: Rule = Rule {
     id: "NE-07",
     title: "interface drops packets",
-    detects: "packets dropped by the network interface or the queue in front of it",
-    threshold: "interface that carried the load: > 0.001 % of its packets and >= 30 in 30 s or less: warning; > 0.01 % and \
-                >= 100: invalid (plimsoll defaults); in longer windows as many more; note unless TCP sent at least 20 \
-                segments again, and a tenth as many as were dropped",
+    detects: "The network interface, or the queue in front of it, dropped packets.",
+    fires: &[
+        Fires::invalid(
+            "The interface of the load dropped at least 100 packets, and more than 0.01 % of all, and TCP had to \
+             send again.",
+        ),
+        Fires::warning(
+            "The interface of the load dropped at least 30 packets, and more than 0.001 % of all, and TCP had to \
+             send again.",
+        ),
+        Fires::note("The interface of the load dropped as many packets, but TCP hardly had to send again."),
+    ],
+    remarks: "These numbers of packets are for windows of up to 30 s; in longer ones they grow with the time. TCP \
+              had to send again if at least 20 segments were retransmitted, and a tenth as many as packets were \
+              dropped. Where no kernel counts that, the state is WARNING at most.",
     applies: Applies::Tcp,
     needs: &[Need::Window, Need::Interfaces, Need::Requests, Need::WhereKnown(&[Need::RETRANSMISSIONS])],
     conditions: "an interface that carried as much as the load",

@@ -1,6 +1,6 @@
 //! NE-11: one CPU that handles all network interrupts.
 
-use crate::{About, Applies, BesideLimiter, Check, Need, Outcome, Rule, Whose};
+use crate::{About, Applies, BesideLimiter, Check, Fires, Need, Outcome, Rule, Whose};
 use model::human::percent;
 use model::{Evidence, FindingState};
 
@@ -10,11 +10,14 @@ const IDLE_SHARE: f64 = 0.3;
 pub(crate) const RULE: Rule = Rule {
     id: "NE-11",
     title: "one CPU for all packets",
-    detects: "one CPU busy with network interrupts while the others are not: a single receive queue",
-    threshold: "one CPU > 90 % in interrupts and every other < 30 %: note (plimsoll defaults)",
+    detects: "One CPU was busy with network interrupts while the others were not, as with a single receive queue.",
+    fires: &[Fires::note(
+        "One CPU spent more than 90 % of its time in interrupts, and every other one less than 30 %.",
+    )],
+    remarks: "",
     applies: Applies::Always,
     needs: &[Need::Window, Need::Machine(Whose::Observed)],
-    conditions: "the time shares of each CPU",
+    conditions: "the time shares of each of several CPUs",
     check: Check::Run(check),
 };
 

@@ -1,7 +1,7 @@
 //! NE-06: overflow of the kernel's receive queues.
 
 use crate::facts::kernel::{FOREIGN, Harm, counter, has_foreign_traffic, share, whose};
-use crate::{Applies, Check, Kernel, Need, Outcome, Rule, Whose};
+use crate::{Applies, Check, Fires, Kernel, Need, Outcome, Rule, Whose};
 use model::human::{count, percent, plural};
 use model::{Evidence, FindingState};
 
@@ -13,10 +13,19 @@ const SQUEEZED_MIN: u64 = 100;
 pub(crate) const RULE: Rule = Rule {
     id: "NE-06",
     title: "kernel receive queue overflows",
-    detects: "packets that the kernel dropped or deferred before any program saw them",
-    threshold: "any packet dropped: warning; >= 10 and > 0.01 % of all: invalid; note unless TCP sent at least 20 segments \
-                again, and a tenth as many as were dropped; out of time for > 1 % of the packets, >= 100 times: warning \
-                (plimsoll default)",
+    detects: "The kernel dropped or deferred packets before any program saw them.",
+    fires: &[
+        Fires::invalid(
+            "The kernel dropped at least 10 packets, and more than 0.01 % of all, and TCP had to send again.",
+        ),
+        Fires::warning(
+            "The kernel dropped at least one packet, and TCP had to send again; or it ran out of time at least 100 \
+             times, for more than 1 % of the packets.",
+        ),
+        Fires::note("The kernel dropped at least one packet, but TCP hardly had to send again."),
+    ],
+    remarks: "TCP had to send again if at least 20 segments were retransmitted, and a tenth as many as packets were \
+              dropped. Where no kernel counts that, the state is WARNING at most.",
     applies: Applies::Always,
     needs: &[
         Need::Window,

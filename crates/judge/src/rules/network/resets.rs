@@ -3,7 +3,7 @@
 use crate::facts::closes::Closes;
 use crate::facts::failures_named;
 use crate::facts::kernel::{foreign_connections, share, tcp, whose};
-use crate::{Applies, Check, Kernel, Need, Outcome, Rule, Whose};
+use crate::{Applies, Check, Fires, Kernel, Need, Outcome, Rule, Whose};
 use model::human::{count, percent};
 use model::{Evidence, FindingState};
 
@@ -17,9 +17,15 @@ const REMEDY: &str = "check the server's log, and its limits of connections, mem
 pub(crate) const RULE: Rule = Rule {
     id: "NE-08",
     title: "connections reset",
-    detects: "established connections that were reset, or aborted by the kernel",
-    threshold: ">= 10 and > 0.001 % of the connections (RFC 9411): warning; > 0.1 %, with resets in this load's \
-                requests: invalid",
+    detects: "Established connections were reset, or aborted by the kernel.",
+    fires: &[
+        Fires::invalid(
+            "At least 10 connections, and more than 0.1 % of them, were reset or aborted, some of them during a \
+             request of this load.",
+        ),
+        Fires::warning("At least 10 connections, and more than 0.001 % of them, were reset or aborted."),
+    ],
+    remarks: "RFC 9411 allows 0.001 %.",
     applies: Applies::Tcp,
     needs: &[
         Need::Window,

@@ -1,7 +1,7 @@
 //! NE-03: TCP retransmissions.
 
 use crate::facts::kernel::{FOREIGN, has_foreign_traffic, is_one_machine, retransmitted, share, tcp, whose};
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Evidence, FindingState};
 
@@ -13,9 +13,13 @@ const COUNT_MIN: u64 = 20;
 pub(crate) const RULE: Rule = Rule {
     id: "NE-03",
     title: "TCP retransmissions",
-    detects: "packet loss that determines rate and tail latency",
-    threshold: "retransmissions / TCPOrigDataSent > 0.1 %: warning; > 1 %: invalid (plimsoll defaults); >= 20 of them; \
-                tail loss probes count only if they recovered a loss",
+    detects: "Packet loss determined rate and tail latency.",
+    fires: &[
+        Fires::invalid("At least 20 segments, and more than 1 % of those with data, were retransmitted."),
+        Fires::warning("At least 20 segments, and more than 0.1 % of those with data, were retransmitted."),
+    ],
+    remarks: "The kernel counts segments with data as TCPOrigDataSent. Tail loss probes count only if they recovered \
+              a loss.",
     applies: Applies::Tcp,
     needs: &[Need::Window, Need::RETRANSMISSIONS, Need::Requests],
     conditions: "",

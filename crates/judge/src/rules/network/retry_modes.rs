@@ -3,7 +3,7 @@
 use super::modes::heap;
 use crate::facts::kernel::{FOREIGN, has_foreign_traffic, recovered_by_probes, tcp, whose};
 use crate::text::list;
-use crate::{Applies, Check, Kernel, Need, Outcome, Rule, Whose};
+use crate::{Applies, Check, Fires, Kernel, Need, Outcome, Rule, Whose};
 use model::human::count;
 use model::{Evidence, FindingState};
 
@@ -14,10 +14,12 @@ const TIMERS: [(u64, u64, &str); 3] =
 pub(crate) const RULE: Rule = Rule {
     id: "NE-04",
     title: "latencies cluster at TCP timeouts",
-    detects: "service times that cluster where TCP retransmits a lost segment or SYN",
-    threshold: "timeouts or retransmitted SYNs, and >= 10 service times at 200 to 220 ms, 1.0 to 1.1 s or 3.0 to 3.3 s \
-                (Linux timers), > 5 times those on either side and at most twice the timeouts: warning (plimsoll \
-                defaults)",
+    detects: "Service times cluster where TCP sends a lost segment or SYN again.",
+    fires: &[Fires::warning(
+        "At least 10 service times are from 200 to 220 ms, from 1.0 to 1.1 s or from 3.0 to 3.3 s: more than 5 \
+             times as many as on either side, and at most twice as many as there were TCP timeouts.",
+    )],
+    remarks: "There Linux's timers send again what was lost: a segment, the first SYN and the second one.",
     applies: Applies::Tcp,
     needs: &[
         Need::Window,

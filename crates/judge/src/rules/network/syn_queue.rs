@@ -1,16 +1,21 @@
 //! NE-02: full SYN queue.
 
 use crate::facts::kernel::{Lost, has_connected, own_drops, tcp, whose};
-use crate::{Applies, Check, Kernel, Need, Outcome, Rule, Whose};
+use crate::{Applies, Check, Fires, Kernel, Need, Outcome, Rule, Whose};
 use model::Evidence;
 use model::human::{count, percent};
 
 pub(crate) const RULE: Rule = Rule {
     id: "NE-02",
     title: "SYN queue full",
-    detects: "connections dropped or answered with a SYN cookie, as too many were half open",
-    threshold: "any SYN cookie or drop, if the load itself connects during the window: warning; >= 10 drops and > 0.01 \
-                % of the connection attempts: invalid (as NE-01)",
+    detects: "Too many connections were half open, so that some were dropped or answered with a SYN cookie.",
+    fires: &[
+        Fires::invalid(
+            "At least 10 connection attempts, and more than 0.01 % of them, were dropped from a full SYN queue.",
+        ),
+        Fires::warning("At least one connection attempt was dropped or answered with a SYN cookie."),
+    ],
+    remarks: "It counts only if the load itself opened connections in the window.",
     applies: Applies::Tcp,
     needs: &[
         Need::Window,

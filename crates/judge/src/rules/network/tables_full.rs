@@ -4,7 +4,7 @@ use crate::facts::client_machine;
 use crate::facts::kernel::{gauge, share, tcp};
 use crate::facts::ports::{PortsHeld, server_out_of_ports};
 use crate::text::list;
-use crate::{Applies, Check, Kernel, Need, Outcome, Rule, Whose};
+use crate::{Applies, Check, Fires, Kernel, Need, Outcome, Rule, Whose};
 use model::human::{count, percent};
 use model::{Evidence, FindingState};
 
@@ -15,10 +15,17 @@ const INVALID_SHARE: f64 = 0.95;
 pub(crate) const RULE: Rule = Rule {
     id: "NE-09",
     title: "connection tables full",
-    detects: "connection tracking near its limit, local ports held in TIME_WAIT, or TIME_WAIT ended early",
-    threshold: "tracked connections > 80 % of the limit: warning; > 95 %: invalid; ports in TIME_WAIT > 50 %: note; > \
-                80 %, or TIME_WAIT ended early: warning (plimsoll defaults); ports of the server's machine >= 90 % while > \
-                1 % of the responses are 500 to 504: warning; exhausted ports of the client: CL-07",
+    detects: "A table of connections was nearly full, or many local ports were held in TIME_WAIT.",
+    fires: &[
+        Fires::invalid("The table of tracked connections was more than 95 % full."),
+        Fires::warning(
+            "The table of tracked connections was more than 80 % full; more than 80 % of the client's local ports \
+             were held in TIME_WAIT; the kernel ended TIME_WAIT early; or at least 90 % of the local ports of the \
+             server's machine were held, while at least 1 % of the responses had a status from 500 to 504.",
+        ),
+        Fires::note("More than 50 % of the client's local ports were held in TIME_WAIT."),
+    ],
+    remarks: "CL-07 reports a client that ran out of local ports.",
     applies: Applies::Tcp,
     needs: &[
         Need::Window,

@@ -1,7 +1,7 @@
 //! NE-12: connections that the server's machine opens for nearly each response.
 
 use crate::facts::kernel::{is_one_machine, is_tcp, tcp};
-use crate::{Applies, Check, Kernel, Need, Outcome, Rule, Whose};
+use crate::{Applies, Check, Fires, Kernel, Need, Outcome, Rule, Whose};
 use model::human::count;
 use model::{Evidence, FindingState};
 
@@ -15,9 +15,12 @@ const COUNT_MIN: u64 = 100;
 pub(crate) const RULE: Rule = Rule {
     id: "NE-12",
     title: "new upstream connection per request",
-    detects: "proxy or application that connects anew to what is behind it for nearly each request",
-    threshold: "connections opened on the server's machine, without this load's own, >= 100 and 0.5 to 4 for each response: \
-                note (plimsoll defaults)",
+    detects: "A proxy or application connected anew to what is behind it for nearly each request.",
+    fires: &[Fires::note(
+        "The server's machine opened at least 100 connections beside those of this load, from 0.5 to 4 for each \
+             response.",
+    )],
+    remarks: "",
     applies: Applies::Always,
     needs: &[
         Need::Window,

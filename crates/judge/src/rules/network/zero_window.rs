@@ -1,7 +1,7 @@
 //! NE-10: zero TCP receive windows.
 
 use crate::facts::kernel::{FOREIGN, has_foreign_traffic, share, tcp, whose};
-use crate::{Applies, Check, Kernel, Need, Outcome, Rule, Whose};
+use crate::{Applies, Check, Fires, Kernel, Need, Outcome, Rule, Whose};
 use model::human::{count, percent};
 use model::{Evidence, FindingState};
 
@@ -12,8 +12,9 @@ const COUNT_MIN: u64 = 10;
 pub(crate) const RULE: Rule = Rule {
     id: "NE-10",
     title: "zero TCP windows",
-    detects: "slow reader whose full receive window stops the sender",
-    threshold: "zero windows > 1 % of the responses and >= 10: warning (plimsoll default)",
+    detects: "A slow reader with a full receive window stopped the sender.",
+    fires: &[Fires::warning("Receive windows were closed at least 10 times, and more than once per 100 responses.")],
+    remarks: "",
     applies: Applies::Tcp,
     needs: &[
         Need::Window,

@@ -1,7 +1,7 @@
 //! PH-06: CPU time not accounted to processes.
 
 use crate::facts::{observed, seconds};
-use crate::{Applies, Check, Need, Outcome, Rule, Whose};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule, Whose};
 use model::human::percent;
 use model::{Evidence, FindingState};
 
@@ -18,12 +18,15 @@ const BUSY_MIN_S: f64 = 3.0;
 pub(crate) const RULE: Rule = Rule {
     id: "PH-06",
     title: "unaccounted CPU time",
-    detects: "CPU time of no known process: short-lived processes, the kernel, other containers",
-    threshold: "sum over all processes differs from the machine's busy time by > 15 % plus interrupts, a tenth of the \
-                idle time and, above it, thrice the stolen time: warning (plimsoll default); >= 3 s of CPU time",
+    detects: "CPU time went to no known process, but to short-lived processes, the kernel or other containers.",
+    fires: &[Fires::warning(
+        "The CPU time of all processes differs from the machine's busy time by more than 15 % plus interrupts, a \
+             tenth of the idle time and, where it is larger, three times the steal.",
+    )],
+    remarks: "",
     applies: Applies::Always,
     needs: &[Need::Window, Need::Machine(Whose::Observed), Need::AllProcesses],
-    conditions: "a machine that was busy enough to compare",
+    conditions: "at least 3 s of CPU time in the window",
     check: Check::Run(check),
 };
 

@@ -1,6 +1,6 @@
 //! PH-08: slow clock source.
 
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::{Evidence, FindingState};
 
 /// Clocks that are read without asking a device or the hypervisor each time.
@@ -10,8 +10,12 @@ const GOOD: [&str; 7] =
 pub(crate) const RULE: Rule = Rule {
     id: "PH-08",
     title: "unreliable clock",
-    detects: "clock source that is slow to read and may stall",
-    threshold: "clock source other than tsc, kvm-clock and similar: warning",
+    detects: "The clock source is slow to read, and may stall.",
+    fires: &[Fires::warning(
+        "The kernel's clock source is none of tsc, kvm-clock, hyperv_clocksource_tsc_page, xen, \
+             arch_sys_counter, timebase and riscv_clocksource.",
+    )],
+    remarks: "",
     applies: Applies::Always,
     needs: &[Need::Clock],
     conditions: "",

@@ -1,6 +1,6 @@
 //! PH-05: responses faster than the connect time.
 
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::human::time;
 use model::{Evidence, FindingState};
 
@@ -11,9 +11,13 @@ const DISTANCE_NS: u64 = 1_000_000;
 pub(crate) const RULE: Rule = Rule {
     id: "PH-05",
     title: "response faster than the connect time",
-    detects: "responses from a cache or proxy on the path, or a wrong clock",
-    threshold: "least service time < 0.9 of the least connect time less the spread of the connect times, if that is \
-                >= 1 ms (network distance): invalid (plimsoll defaults)",
+    detects: "Responses came from a cache or proxy on the path, or a clock is wrong.",
+    fires: &[Fires::invalid(
+        "The fastest response took less than 90 % of the least connect time, from which the spread of the \
+             connect times is taken off first.",
+    )],
+    remarks: "It counts where at least 1 ms of the connect time is left: less is work of the two kernels, and no \
+              network distance.",
     applies: Applies::Always,
     needs: &[Need::ConnectTimes, Need::ServiceTimes],
     conditions: "a load from the machine of the probe",

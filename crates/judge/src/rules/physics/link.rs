@@ -2,7 +2,7 @@
 
 use crate::facts::bandwidth::{FULL, NO_BOUND, PathUse, at_server_cpu, links, path};
 use crate::facts::kernel::is_one_machine;
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::human::{bit_rate, percent};
 use model::{Evidence, FindingState};
 
@@ -16,10 +16,17 @@ const REMEDY: &str = "use a faster link, smaller responses, compression or anoth
 pub(crate) const RULE: Rule = Rule {
     id: "PH-03",
     title: "network link saturated",
-    detects: "network link that was full, or that cannot have carried the responses",
-    threshold: "bytes of an interface in one direction > 95 % of its speed: warning; > 105 %: invalid (TechEmpower \
-                #7402 had 8 million requests per second beyond the link); bytes of the load 90 to 125 % of the bandwidth \
-                that was probed before it: warning",
+    detects: "A network link was full, or cannot have carried the responses.",
+    fires: &[
+        Fires::invalid(
+            "An interface of the client carried more than 105 % of its speed in one direction, which is impossible.",
+        ),
+        Fires::warning(
+            "An interface of the client carried more than 95 % of its speed in one direction; or the load carried \
+             from 90 % to 125 % of the bandwidth that was probed before it.",
+        ),
+    ],
+    remarks: "In TechEmpower issue #7402 a result had 8 million requests per second beyond its link.",
     applies: Applies::TwoMachines,
     needs: &[
         Need::Window,

@@ -2,7 +2,7 @@
 
 use crate::facts::closes::closes_are_ours;
 use crate::facts::{per_iteration, starved};
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::human::percent;
 use model::{Evidence, FindingState, Outstanding, Stop};
 
@@ -18,13 +18,28 @@ const CUT_OFF_SHARE: f64 = 0.01;
 pub(crate) const RULE: Rule = Rule {
     id: "PH-01",
     title: "Little's law",
-    detects: "requests in flight that differ from rate times service time",
-    threshold: "difference > 5 %: warning; > 15 %: invalid (plimsoll defaults), beyond 3 standard errors for requests \
-                across the window's ends (Kim and Whitt 2013); a timed closed loop with kept connections and no \
-                failures must also keep every connection busy, in its undisturbed time by itself: bound",
+    detects: "The requests in flight differ from rate times service time.",
+    fires: &[
+        Fires::invalid(
+            "The requests in flight differ by more than 15 % from rate times service time, or from the connections \
+             that should always be busy.",
+        ),
+        Fires::bound(
+            "In the undisturbed time alone, rate times service time differs by more than 5 % from the connections \
+             that should always be busy.",
+        ),
+        Fires::warning(
+            "The requests in flight differ by more than 5 % from rate times service time, or from the connections \
+             that should always be busy.",
+        ),
+    ],
+    remarks: "Three standard errors for requests across the ends of the window (Kim and Whitt 2013) are taken off \
+              first. All connections should always be busy in a closed loop for a fixed time, with kept connections \
+              and without failures.",
     applies: Applies::Always,
     needs: &[Need::Requests, Need::Plan],
-    conditions: "100 responses, cut-off requests <= 1 %, and a standard error small enough to show 5 %",
+    conditions: "at least 100 responses, at most 1 % of requests that were cut off, and a standard error small \
+                 enough to show 5 %",
     check: Check::Run(check),
 };
 

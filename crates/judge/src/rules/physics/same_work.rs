@@ -1,7 +1,7 @@
 //! PH-07: loads with different workloads.
 
 use crate::text::place;
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::human::{bytes, rate};
 use model::{Evidence, FindingState, SweepEvidence};
 
@@ -13,9 +13,12 @@ const FACTOR: f64 = 1.5;
 pub(crate) const RULE: Rule = Rule {
     id: "PH-07",
     title: "different workloads",
-    detects: "less goodput on more connections, or responses of different sizes",
-    threshold: "goodput at every load < 0.95 of that of one connection, or bytes per response differ by a factor of \
-                1.5: warning (plimsoll defaults)",
+    detects: "More connections had less goodput, or responses had different sizes.",
+    fires: &[Fires::warning(
+        "Every other load had less than 95 % of the goodput of one connection, or the bytes per response differ \
+             from those at the first load by a factor of more than 1.5.",
+    )],
+    remarks: "",
     applies: Applies::Always,
     needs: &[Need::Loads, Need::Requests],
     conditions: "a sweep over connections that starts at one",

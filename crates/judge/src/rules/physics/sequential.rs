@@ -2,7 +2,7 @@
 
 use crate::facts::slots;
 use crate::text::place;
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::human::{rate, time};
 use model::{FindingState, NS_PER_S, SweepEvidence};
 
@@ -14,8 +14,18 @@ const INVALID: f64 = 1.5;
 pub(crate) const RULE: Rule = Rule {
     id: "PH-04",
     title: "more than N times one connection",
-    detects: "N connections with more goodput than N times the fastest response on one allows",
-    threshold: "X(N) > 1.05 x N / (least response time of one connection): note; > 1.5: invalid (plimsoll defaults)",
+    detects: "N connections had more goodput than N times the fastest response on one connection allows.",
+    fires: &[
+        Fires::invalid(
+            "A load had more than 1.5 times the goodput that its connections allow at the least response time of \
+             one.",
+        ),
+        Fires::note(
+            "A load had more than 1.05 times the goodput that its connections allow at the least response time of \
+             one.",
+        ),
+    ],
+    remarks: "",
     applies: Applies::Always,
     needs: &[Need::Requests],
     conditions: "a sweep over connections that starts at one",

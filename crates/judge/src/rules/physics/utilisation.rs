@@ -2,7 +2,7 @@
 
 use crate::facts::kernel::is_one_machine;
 use crate::facts::{observed, seconds, server_cpus};
-use crate::{Applies, Check, Need, Outcome, Rule, Whose};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule, Whose};
 use model::{Evidence, FindingState};
 
 const SLACK: f64 = 1.05;
@@ -12,11 +12,15 @@ const SECONDS_MIN: f64 = 2.0;
 pub(crate) const RULE: Rule = Rule {
     id: "PH-02",
     title: "utilisation law",
-    detects: "more CPU time used than the CPUs can provide",
-    threshold: "> 1.05 times the CPUs of the machine, or of those the server may use: invalid (plimsoll default)",
+    detects: "More CPU time was used than the CPUs can provide.",
+    fires: &[Fires::invalid(
+        "The server used more than 1.05 times the CPUs that it may use; or server, companions and client \
+             together used more than 1.05 times those of the machine.",
+    )],
+    remarks: "",
     applies: Applies::Always,
     needs: &[Need::Window, Need::Server, Need::Machine(Whose::Observed)],
-    conditions: "2 s or more",
+    conditions: "a window of 2 s or more",
     check: Check::Run(check),
 };
 

@@ -3,15 +3,16 @@
 //! A sweep is profiled by one more measurement that is no point of it, so that its numbers do not pay for the
 //! samples.
 
-use crate::{Applies, Check, Outcome, Rule};
+use crate::{Applies, Check, Fires, Outcome, Rule};
 use model::human::plural;
 use model::{Evidence, FindingState};
 
 pub(crate) const RULE: Rule = Rule {
     id: "PR-01",
     title: "profiling overhead",
-    detects: "server interrupted for samples, which lowers its capacity slightly",
-    threshold: "always if CPUs were sampled during the window: warning",
+    detects: "The server was interrupted for samples, which lowers its capacity slightly.",
+    fires: &[Fires::warning("CPUs were sampled for a profile during the window.")],
+    remarks: "",
     applies: Applies::Always,
     needs: &[],
     conditions: "a profile, where one was made",

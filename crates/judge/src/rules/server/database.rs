@@ -1,15 +1,19 @@
 //! SV-06: connections refused by the database.
 
 use crate::facts::database::{Connections, connections};
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::human::count;
 use model::{Evidence, FindingState};
 
 pub(crate) const RULE: Rule = Rule {
     id: "SV-06",
     title: "database refuses connections",
-    detects: "MariaDB or MySQL that refused connections or reached its limit",
-    threshold: "Connection_errors_max_connections > 0: invalid; connections at max_connections: warning",
+    detects: "MariaDB or MySQL refused connections or reached its limit.",
+    fires: &[
+        Fires::invalid("The database refused at least one connection (Connection_errors_max_connections)."),
+        Fires::warning("All connections that max_connections allows were in use."),
+    ],
+    remarks: "",
     applies: Applies::Always,
     needs: &[Need::Window, Need::Database],
     conditions: "",

@@ -1,16 +1,22 @@
 //! SV-05: server near its open-file limit.
 
 use crate::facts::descriptors::{Descriptors, descriptors};
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Evidence, FindingState};
 
 pub(crate) const RULE: Rule = Rule {
     id: "SV-05",
     title: "server out of file descriptors",
-    detects: "process of the server or a companion near its limit of open files",
-    threshold: "> 90 % of the limit, or >= 80 % while > 1.2 % of the kept connections are closed or requests fail (some \
-                servers keep a reserve): warning (plimsoll defaults); at the limit: invalid",
+    detects: "A process of the server or of a companion was near its limit of open files.",
+    fires: &[
+        Fires::invalid("A process had as many files open as its limit allows."),
+        Fires::warning(
+            "A process had more than 90 % of its limit open; or it had at least 80 % open, while at least 10 \
+             connections, and more than 1.2 % as many as responses, were reopened or lost with a failed request.",
+        ),
+    ],
+    remarks: "Some servers close connections in order to keep a reserve.",
     applies: Applies::Always,
     needs: &[Need::Window, Need::Descriptors, Need::Requests],
     conditions: "",

@@ -1,7 +1,7 @@
 //! SV-09: processes that wait for a disk.
 
 use crate::facts::kernel::{counter, share_of_time};
-use crate::{About, Applies, BesideLimiter, Check, Kernel, Need, Outcome, Rule, Whose};
+use crate::{About, Applies, BesideLimiter, Check, Fires, Kernel, Need, Outcome, Rule, Whose};
 use model::human::percent;
 use model::{Evidence, FindingState};
 
@@ -10,8 +10,9 @@ const WARNING_SHARE: f64 = 0.1;
 pub(crate) const RULE: Rule = Rule {
     id: "SV-09",
     title: "waiting for a disk",
-    detects: "processes that wait for a disk",
-    threshold: "some process waits for I/O > 10 % of the time: warning (plimsoll default); free space is not checked",
+    detects: "Processes waited for a disk.",
+    fires: &[Fires::warning("Some process waited for a disk for more than 10 % of the time.")],
+    remarks: "Free space is not checked.",
     applies: Applies::Always,
     needs: &[
         Need::Window,

@@ -1,7 +1,7 @@
 //! SV-08: memory shortage.
 
 use crate::facts::kernel::{counter, share_of_time};
-use crate::{Applies, Check, Kernel, Need, Outcome, Rule, Whose};
+use crate::{Applies, Check, Fires, Kernel, Need, Outcome, Rule, Whose};
 use model::human::{count, percent};
 use model::{Evidence, FindingState, NS_PER_S};
 
@@ -15,9 +15,14 @@ const PAGES_MIN: u64 = 256;
 pub(crate) const RULE: Rule = Rule {
     id: "SV-08",
     title: "memory shortage",
-    detects: "machine that swaps, or whose processes all stall for memory",
-    threshold: "> 1 MiB/s swapped, or all processes stalled for > 1 % of the time: invalid; >= 1 MiB swapped in total: \
-                warning (plimsoll defaults)",
+    detects: "The machine swapped, or all of its processes stalled for memory.",
+    fires: &[
+        Fires::invalid(
+            "More than 1 MiB per second was swapped, or all processes stalled for more than 1 % of the time.",
+        ),
+        Fires::warning("At least 1 MiB was swapped in the window."),
+    ],
+    remarks: "",
     applies: Applies::Always,
     needs: &[
         Need::Window,

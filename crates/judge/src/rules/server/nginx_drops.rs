@@ -1,15 +1,16 @@
 //! SV-02: connections dropped by nginx.
 
 use crate::facts::kernel::{growth, pages};
-use crate::{About, Applies, BesideLimiter, Check, Need, Outcome, Rule};
+use crate::{About, Applies, BesideLimiter, Check, Fires, Need, Outcome, Rule};
 use model::human::count;
 use model::{Evidence, FindingState};
 
 pub(crate) const RULE: Rule = Rule {
     id: "SV-02",
     title: "nginx drops connections",
-    detects: "connections that nginx accepted and dropped for lack of worker_connections",
-    threshold: "accepted - handled > 0: warning (nginx: equal unless a limit was reached)",
+    detects: "Connections that nginx had accepted were dropped for lack of worker_connections.",
+    fires: &[Fires::warning("In the window nginx accepted more connections than it handled.")],
+    remarks: "By its documentation the two are equal unless a limit was reached.",
     applies: Applies::Always,
     needs: &[Need::Window, Need::StatusPage(&["nginx"], "no status page of nginx")],
     conditions: "",

@@ -2,7 +2,7 @@
 
 use crate::facts::kernel::{growth, pages};
 use crate::text::list;
-use crate::{About, Applies, BesideLimiter, Check, Need, Outcome, Rule};
+use crate::{About, Applies, BesideLimiter, Check, Fires, Need, Outcome, Rule};
 use model::human::percent;
 use model::{Evidence, FindingState, PoolObserved, StatusRecord};
 use std::collections::BTreeMap;
@@ -20,9 +20,12 @@ const FOR_CPU: f64 = 0.5;
 pub(crate) const RULE: Rule = Rule {
     id: "SV-01",
     title: "worker pool exhausted",
-    detects: "fully busy worker pool while requests wait",
-    threshold: "workers > 95 % busy on average, php-fpm's max_children reached, or >= 1 request in its listen queue on \
-                average: note (plimsoll defaults)",
+    detects: "A pool of workers was fully busy while requests waited.",
+    fires: &[Fires::note(
+        "The workers were more than 95 % busy on average, php-fpm reached max_children, or at least one request \
+             waited in its listen queue on average.",
+    )],
+    remarks: "",
     applies: Applies::Always,
     needs: &[Need::Window, Need::StatusPage(&["php-fpm", "apache"], "no status page of php-fpm or Apache")],
     conditions: "",

@@ -2,7 +2,7 @@
 
 use crate::facts::disturbed::{Taken, left, taken};
 use crate::facts::kernel::{counter, gauge, share};
-use crate::{About, Applies, BesideLimiter, Check, Need, Outcome, Rule, Whose};
+use crate::{About, Applies, BesideLimiter, Check, Fires, Need, Outcome, Rule, Whose};
 use model::human::{count, percent};
 use model::{Cause, Evidence, FindingState, NS_PER_S};
 
@@ -13,9 +13,22 @@ const WARNING_SHARE: f64 = 0.05;
 pub(crate) const RULE: Rule = Rule {
     id: "SV-04",
     title: "server throttled by its CPU quota",
-    detects: "server stopped by its control group at its CPU quota (cpu.max, container CPU limit)",
-    threshold: "throttled by CFS in > 5 % of the periods: warning; in fewer: note; after a quota change throttled time \
-                is set aside, or makes a bound (plimsoll defaults)",
+    detects: "The control group of the server stopped it at its CPU quota (cpu.max, the CPU limit of a container).",
+    fires: &[
+        Fires::invalid("A quota that was changed stopped the server for more than 75 % of the remaining time."),
+        Fires::bound("A quota that was changed stopped the server for more than 5 % of the remaining time."),
+        Fires::warning(
+            "A constant quota stopped the server in more than 5 % of its periods, or a changed one for more than 1 % \
+             of the remaining time.",
+        ),
+        Fires::note(
+            "A constant quota stopped the server in fewer periods; or a changed one stopped it for less, but slices \
+             were set aside for it, or for longer, but a pool of workers that mostly wait was the bottleneck and the \
+             CPUs had room.",
+        ),
+    ],
+    remarks: "Slices of 100 ms in which a changed quota stopped the server for at least 10 ms are set aside first, \
+              and the shares are of the remaining time.",
     applies: Applies::Always,
     needs: &[Need::Window, Need::ControlGroup(Whose::Servers)],
     conditions: "",

@@ -2,7 +2,7 @@
 
 use crate::facts::kernel::counter;
 use crate::text::list;
-use crate::{Applies, Check, Kernel, Need, Outcome, Rule, Whose};
+use crate::{Applies, Check, Fires, Kernel, Need, Outcome, Rule, Whose};
 use model::human::{count, plural};
 use model::{Evidence, FindingState, Observed, known_program};
 use std::collections::BTreeMap;
@@ -10,9 +10,13 @@ use std::collections::BTreeMap;
 pub(crate) const RULE: Rule = Rule {
     id: "SV-03",
     title: "server restarted",
-    detects: "server processes that ended or were killed during the window",
-    threshold: "any end of a program with long-lived workers (nginx, lighttpd, Caddy, HAProxy, Varnish, MariaDB, \
-                MySQL), any out-of-memory kill: invalid",
+    detects: "Server processes ended or were killed during the window.",
+    fires: &[Fires::invalid(
+        "A process of a program with long-lived workers ended, or the kernel killed a process for lack of \
+             memory.",
+    )],
+    remarks: "Programs with long-lived workers are nginx, lighttpd, Caddy, HAProxy, Varnish, MariaDB, MySQL and the \
+              built-in server.",
     applies: Applies::Always,
     needs: &[
         Need::Server,

@@ -41,7 +41,7 @@ static RULES: [RenderRule; 7] = [
         title: "page not loaded",
         detects: "The document could not be fetched; or the page had no load event in its time, was too large to be \
                   followed, was a download, or crashed.",
-        fires: &[Fires::invalid("At least one load of the page failed.")],
+        fires: &[Fires::invalid("At least one load failed in one of these ways.")],
         remarks: "",
         data: "loads of the browser",
         check: not_loaded,

@@ -14,9 +14,9 @@ use crate::sent;
 use crate::status::StatusSum;
 use crate::threads::{add_threads, busy};
 use model::{
-    AgentLoss, AgentRecord, Basis, Connections, Disturbance, Estimate, Event, Evidence, Histograms, Latencies, Load,
-    MergedHistogram, NS_PER_S, Outstanding, Phase, Plan, Quantile, SERVICE_BIN_NS, SERVICE_BINS, Second, SentInAll,
-    SourceId, StatusLook, Stop, ThreadUse, Tick, Warmup,
+    AgentLoss, AgentRecord, Basis, Connections, Disturbance, Estimate, Event, Evidence, Histograms, Latencies,
+    LatencySummary, Load, MergedHistogram, NS_PER_S, Outstanding, Phase, Plan, Quantile, SERVICE_BIN_NS, SERVICE_BINS,
+    Second, SentInAll, SourceId, StatusLook, Stop, ThreadUse, Tick, Warmup,
 };
 
 use stats::{BATCHES_MIN, mean_of_runs, mean_of_series};
@@ -501,8 +501,9 @@ impl EvidenceBuilder {
 /// The distributions in the usual figures and the quantiles that were `asked` for.
 fn summaries(histograms: &Histograms, asked: &[Quantile]) -> Latencies {
     let (distinct, step_ns) = steps(&histograms.response);
+    let ranges_ns = histograms.response.ranges(&Quantile::usual_and(asked));
     Latencies {
-        response: histograms.response.summary_with(asked),
+        response: LatencySummary { ranges_ns, ..histograms.response.summary_with(asked) },
         service: histograms.service.summary_with(asked),
         service_sd_ns: deviation(&histograms.service),
         slip_client: histograms.slip_client.summary_with(asked),

@@ -26,8 +26,8 @@ fn a_fault_of_the_surroundings_trips_its_own_rule_only() {
         let id = rule.id;
         let verdict = judge_run(&run(id));
         let others = verdict.findings.iter().filter(|finding| finding.rule != id && finding.state > FindingState::Note);
-        // Resets end requests, which is another fault.
-        let others: Vec<_> = others.filter(|finding| finding.rule != "ER-01").collect();
+        // Resets end requests, and a machine that becomes slower lowers goodput: each is another fault.
+        let others: Vec<_> = others.filter(|finding| !["ER-01", "ST-05"].contains(&&*finding.rule)).collect();
         assert!(others.is_empty(), "{id}: {others:#?}");
     }
 }

@@ -22,6 +22,8 @@ const NAMES: [(&str, &str); 11] = [
     ("cpu", "cpu>80%"),
     ("rss", "rss>512MiB"),
 ];
+/// What other tools call the rate of responses.
+const OTHER_NAMES: [&str; 4] = ["rps", "qps", "rate", "reqs"];
 /// Figures of which more is better.
 const BETTER_HIGH: [&str; 4] = ["goodput", "throughput", "capacity", "send-rate"];
 /// Name of the CPU use as a share; in CPUs it is `cpu`.
@@ -234,7 +236,10 @@ fn known_name(name: &str) -> Result<String, String> {
 fn unknown(name: &str) -> String {
     let usual = Quantile::USUAL.map(|quantile| quantile.to_string());
     let known = NAMES.iter().map(|(known, _)| *known);
-    let meant = question(name, known.clone().chain(usual.iter().map(String::as_str)));
+    let meant = match OTHER_NAMES.contains(&name) {
+        true => " (did you mean goodput?)".to_owned(),
+        false => question(name, known.clone().chain(usual.iter().map(String::as_str))),
+    };
     let names: Vec<&str> = known.filter(|known| known.parse::<Quantile>().is_err()).collect();
     format!("no such figure{meant}; there are quantiles such as p50, p95, p99.9 and max, and {}", names.join(", "))
 }
@@ -300,6 +305,7 @@ mod tests {
             ("errors>0.1", "in percent, such as errors>0.1%"),
             ("p100>1ms", "there are quantiles such as p50, p95, p99.9 and max"),
             ("godput<1000", "did you mean goodput?"),
+            ("rps<1000", "did you mean goodput?"),
             ("p99>fast", "write for example 500ms"),
             ("goodput<-x%", "a change has a sign, such as goodput<-3%"),
         ] {

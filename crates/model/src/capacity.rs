@@ -99,7 +99,7 @@ impl CapacityReason {
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
-            Self::Bracketed => "both rates were tested again and confirmed",
+            Self::Bracketed => "both rates were tested again, and most of their trials agree",
             Self::NonMonotone => {
                 "a higher load held where a lower one had failed: non-monotone, or the server has changed"
             }

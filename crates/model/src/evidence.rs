@@ -166,6 +166,8 @@ pub struct LatencySummary {
     pub max_ns: u64,
     /// Quantiles that were asked for beside these.
     pub others_ns: BTreeMap<Quantile, u64>,
+    /// 95 % intervals of quantiles, from their order statistics; of response times alone.
+    pub ranges_ns: BTreeMap<Quantile, [u64; 2]>,
 }
 
 /// One tick of the measured window.

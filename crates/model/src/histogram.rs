@@ -9,12 +9,15 @@ use base64::engine::general_purpose::STANDARD;
 use flate2::read::ZlibDecoder;
 use hdrhistogram::serialization::{DeserializeError, Deserializer, Serializer, V2DeflateSerializer};
 use hdrhistogram::{Counter, Histogram};
+use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::ops::Range;
 use thiserror::Error;
 
 /// Largest value that is told apart; ns (one hour). Larger ones are recorded as this one.
 pub const HIGHEST_NS: u64 = 3600 * NS_PER_S;
+/// Of the normal distribution: 95 % of it lie within so many standard deviations.
+const Z_95: f64 = 1.959_964;
 /// Significant decimal digits every value keeps.
 pub const SIGNIFICANT_DIGITS: u8 = 3;
 
@@ -186,7 +189,24 @@ impl<C: Counter> HistogramOf<C> {
             p99_9_ns: self.quantile(0.999),
             max_ns: inner.max(),
             others_ns: asked.iter().map(|quantile| (*quantile, self.quantile(quantile.share()))).collect(),
+            ranges_ns: BTreeMap::new(),
         }
+    }
+
+    /// 95 % intervals of quantiles; none when empty.
+    #[must_use]
+    pub fn ranges(&self, quantiles: &[Quantile]) -> BTreeMap<Quantile, [u64; 2]> {
+        let known = quantiles.iter().filter(|_| self.count() > 0);
+        known.map(|quantile| (*quantile, self.range(quantile.share()))).collect()
+    }
+
+    /// 95 % interval of the quantile `q`, 0 to 1, from its order statistics: the rank of the true quantile among `n`
+    /// independent values is binomial, here by its normal approximation (Hahn and Meeker, Statistical Intervals, 5.2); ns.
+    fn range(&self, q: f64) -> [u64; 2] {
+        let n = self.count() as f64;
+        let half = Z_95 * (q * (1.0 - q) / n).sqrt();
+        // A share of 0 would be none of the values.
+        [self.quantile((q - half).max(1.0 / n)), self.quantile((q + half).min(1.0))]
     }
 
     /// Share of the values above `value_ns`, 0 to 1; values in the same bucket do not count as above.
@@ -405,6 +425,7 @@ mod tests {
             p99_9_ns: 999,
             max_ns: 1000,
             others_ns: [].into(),
+            ranges_ns: [].into(),
         };
         assert_eq!(h.summary(), expected);
         let asked = ["p25", "p97.5"].map(|text| text.parse().expect("a quantile"));

@@ -154,6 +154,8 @@ pub struct Quantiles {
     pub max: u64,
     /// Those that were asked for beside these.
     pub others: BTreeMap<Quantile, u64>,
+    /// 95 % intervals of quantiles; of response times alone, and none in records from before they were stored.
+    pub ranges: BTreeMap<Quantile, [u64; 2]>,
 }
 
 /// [`Quantiles`] as they are written.
@@ -170,22 +172,24 @@ struct StoredQuantiles {
     max: Option<u64>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     others: BTreeMap<Quantile, u64>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    ranges: BTreeMap<Quantile, [u64; 2]>,
 }
 
 impl From<Quantiles> for StoredQuantiles {
     fn from(known: Quantiles) -> Self {
-        let Quantiles { n, mean, min, p50, p90, p95, p99, p99_9, max, others } = known;
+        let Quantiles { n, mean, min, p50, p90, p95, p99, p99_9, max, others, ranges } = known;
         let known = |ns: u64| (n > 0 || ns > 0).then_some(ns);
         let [min, p50, p90, p99, p99_9, max] = [min, p50, p90, p99, p99_9, max].map(known);
-        Self { n, mean: (n > 0 || mean > 0.0).then_some(mean), min, p50, p90, p95, p99, p99_9, max, others }
+        Self { n, mean: (n > 0 || mean > 0.0).then_some(mean), min, p50, p90, p95, p99, p99_9, max, others, ranges }
     }
 }
 
 impl From<StoredQuantiles> for Quantiles {
     fn from(stored: StoredQuantiles) -> Self {
-        let StoredQuantiles { n, mean, min, p50, p90, p95, p99, p99_9, max, others } = stored;
+        let StoredQuantiles { n, mean, min, p50, p90, p95, p99, p99_9, max, others, ranges } = stored;
         let [min, p50, p90, p99, p99_9, max] = [min, p50, p90, p99, p99_9, max].map(Option::unwrap_or_default);
-        Self { n, mean: mean.unwrap_or_default(), min, p50, p90, p95, p99, p99_9, max, others }
+        Self { n, mean: mean.unwrap_or_default(), min, p50, p90, p95, p99, p99_9, max, others, ranges }
     }
 }
 
@@ -220,6 +224,8 @@ impl Quantiles {
             p99_9: self.p99_9.max(other.p99_9),
             max: self.max.max(other.max),
             others: self.others.iter().filter_map(|(of, ns)| Some((*of, *other.others.get(of)?.max(ns)))).collect(),
+            // Of two distributions that are not put together nothing is known between these bounds.
+            ranges: BTreeMap::new(),
         }
     }
 }
@@ -237,6 +243,7 @@ impl From<LatencySummary> for Quantiles {
             p99_9: s.p99_9_ns,
             max: s.max_ns,
             others: s.others_ns,
+            ranges: s.ranges_ns,
         }
     }
 }

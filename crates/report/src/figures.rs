@@ -48,7 +48,14 @@ pub(crate) fn of_run(record: &RunRecord) -> Figures {
     if response.n > 0 {
         let known = |quantile: Quantile| response_quantile(&record.verdict, quantile, quantile.of(response));
         let quantiles = Quantile::usual_and(&record.plan.quantiles).into_iter();
-        figures.extend(quantiles.filter_map(|quantile| Some((quantile.to_string(), known(quantile)?))));
+        let with_range = |quantile: Quantile| {
+            let [low, high] = response.ranges.get(&quantile).copied()?.map(|ns| Some(ns as f64));
+            Some(KnownFigure { low, high, ..known(quantile)? })
+        };
+        figures
+            .extend(quantiles.filter_map(|quantile| {
+                Some((quantile.to_string(), with_range(quantile).or_else(|| known(quantile))?))
+            }));
         // A request that was given up counts with its timeout.
         let censored = finding_of(&record.verdict, bounding::QUANTILE_CUT);
         let censored = censored.and_then(|found| found.evidence.get(bounding::UNANSWERED_FIGURE));

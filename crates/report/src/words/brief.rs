@@ -76,7 +76,12 @@ fn capacity(record: &CapacityRecord) -> Option<String> {
     match (record.capacity.low, record.capacity.high) {
         (Some(low), Some(high)) => {
             let limit = limit(record.limiter.as_ref());
-            Some(format!("{}, and no longer at {}{limit}.", met(low), number(high)))
+            // Trials scatter where the queue begins to grow: each end is what most of its trials say.
+            let how = match record.capacity.low_confirmed && record.capacity.high_confirmed {
+                true => "and in most trials no longer at",
+                false => "and, as far as was tested, no longer at",
+            };
+            Some(format!("{}, {how} {}{limit}.", met(low), number(high)))
         }
         (Some(low), None) => Some(format!("{}, the highest rate that was tried.", met(low))),
         (None, Some(high)) => {
@@ -100,14 +105,18 @@ fn limit(limiter: Option<&Limiter>) -> String {
         Confidence::Medium => " probably",
         Confidence::High | Confidence::Confirmed => "",
     };
-    let resource = &limiter.resource;
+    let resource = match limiter.resource.as_str() {
+        requests if requests.starts_with("requests at a time") => format!("number of {requests}"),
+        resource => resource.to_owned(),
+    };
+    let resource = resource.as_str();
     let verb = if is_several(resource) { "are" } else { "is" };
     format!(";{sure} the {resource} {verb} the limit")
 }
 
 /// True of the name of several things: `php-fpm workers`, `locks of mariadbd`.
 fn is_several(resource: &str) -> bool {
-    let one = ["thread ", "link ", "rate "].iter().any(|one| resource.starts_with(one));
+    let one = ["thread ", "link ", "rate ", "number "].iter().any(|one| resource.starts_with(one));
     !one && resource.split(" of ").next().is_some_and(|head| head.ends_with('s'))
 }
 
@@ -134,6 +143,8 @@ mod tests {
         assert_eq!(of("php-fpm workers", Confidence::High), "; the php-fpm workers are the limit");
         assert_eq!(of("locks of mariadbd", Confidence::Medium), "; probably the locks of mariadbd are the limit");
         assert_eq!(of("thread redis", Confidence::Low), "; perhaps the thread redis is the limit");
+        let requests = "; probably the number of requests at a time is the limit";
+        assert_eq!(of("requests at a time", Confidence::Medium), requests);
         assert_eq!(of("", Confidence::High), "");
         assert_eq!(limit(None), "");
     }

@@ -54,7 +54,9 @@ fn bracket(record: &CapacityRecord) -> String {
         (None, Some(high)) => format!("< {}", rate(high)),
         (Some(low), Some(high)) => {
             let from = rate(low);
-            format!("{} to {}", from.trim_end_matches("/s"), rate(high))
+            let confirmed = record.capacity.low_confirmed && record.capacity.high_confirmed;
+            let sure = if confirmed { "" } else { ", not confirmed" };
+            format!("{} to {}{sure}", from.trim_end_matches("/s"), rate(high))
         }
     }
 }

@@ -325,7 +325,7 @@ fn design(record: &CompareRecord) -> Option<String> {
     let again = record.blocks.iter().filter(|block| !block.counted).count() as u64;
     let trials = sum(record.blocks.iter().map(|block| block.trials_repeated));
     if again > 0 {
-        parts.push(format!("{} more not counted", plural(again, "block")));
+        parts.push(format!("{} not counted", plural(again, "further block")));
     }
     if trials > 0 {
         parts.push(format!("{} repeated", plural(trials, "trial")));
@@ -388,7 +388,9 @@ fn arms(record: &CompareRecord) -> Vec<(&'static str, String)> {
         .map(|(i, arm)| {
             let role = if i == 0 { "baseline" } else { "variant" };
             let target = if arm.target == arm.name { String::new() } else { format!(": {}", arm.target) };
-            let pilot = arm.pilot_per_s.map_or_else(String::new, |per_s| format!("; {} in a closed loop", rate(per_s)));
+            let pilot = arm
+                .pilot_per_s
+                .map_or_else(String::new, |per_s| format!("; {} in a closed loop before the blocks", rate(per_s)));
             let letter = letter(record, &arm.name).map_or_else(String::new, |letter| format!("{letter} is "));
             (role, format!("{letter}'{}'{target}{pilot}", arm.name))
         })

@@ -66,7 +66,8 @@ fn gains_little(limiter: &Limiter, prediction: &Prediction) -> bool {
 }
 
 fn next(next: &NextLimiter) -> String {
-    format!("then the next limit is {}, at {}", next.name, rate(next.ceiling_per_s))
+    // What a request costs falls as the load grows: a limit that is far from full is higher than it seems.
+    format!("then the next limit is {}, at {} or more", next.name, rate(next.ceiling_per_s))
 }
 
 /// A resource in use: its name, its share, and the rate at which all of it is.
@@ -92,7 +93,7 @@ mod tests {
         limiter.prediction = Some(prediction.clone());
         assert_eq!(
             predicted(&limiter),
-            "8 workers instead of 4: 180/s expected; then the next limit is server CPUs, at 186/s"
+            "8 workers instead of 4: 180/s expected; then the next limit is server CPUs, at 186/s or more"
         );
         (prediction.low_per_s, prediction.high_per_s) = (Some(144.0), Some(216.0));
         limiter.prediction = Some(prediction);

@@ -33,10 +33,10 @@ fn the_first_paragraph_says_in_plain_words_what_came_of_it() {
                      given in 95 of 100 such comparisons; each variant was measured 7 times, in turn.";
     assert!(said.starts_with(paragraph), "{said}");
     for line in [
-        "baseline 'plain': nginx workers=1; 2,000/s in a closed loop",
+        "baseline 'plain': nginx workers=1; 2,000/s in a closed loop before the blocks",
         "ended the intervals are as narrow as wanted",
         "design 7 blocks in shuffled order, seed 1; open loop at 1,400/s; closed loop of 64 connections; windows of \
-         4.00 s; 1 block not counted; 1 trial repeated in 4 min 0 s",
+         4.00 s; 1 further block not counted; 1 trial repeated; 4 min 0 s in all",
         "A/A floor not measured: plimsoll compare --aa compares the baseline with itself; by their own spread these \
          blocks show changes of server CPU per request 2.0 %, goodput 2.0 %",
         "not compared response p90: too few responses in a window",

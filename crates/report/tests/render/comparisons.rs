@@ -221,7 +221,8 @@ fn block(index: usize, names: &[&str]) -> BlockRecord {
         canary_cpu_ns_per_request: Some(21_000.0),
         canary_deviates: index == 4,
         counted,
-        uncounted_why: (!counted).then(|| "one variant was disturbed more than the others, so the block was measured again".to_owned()),
+        uncounted_why: (!counted)
+            .then(|| "one variant was disturbed more than the others, so the block was measured again".to_owned()),
         trials_repeated: u64::from(index == 3),
         took_ns: 30 * NS_PER_S,
     }

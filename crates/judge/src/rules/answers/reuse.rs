@@ -21,10 +21,12 @@ pub(crate) const RULE: Rule = Rule {
     detects: "Connections had to be reopened although they should stay open.",
     fires: &[
         Fires::invalid(
-            "At least 10 connections, and more than one for every second response, were reopened in the window.",
+            "At least 10 connections, and more than one for every second response, were reopened in the window, and the \
+             server had not announced to the probe that it closes connections.",
         ),
         Fires::warning(
-            "At least 10 connections, and more than 1.2 % as many as responses, were reopened in the window.",
+            "At least 10 connections, and more than 1.2 % as many as responses, were reopened in the window; or more, \
+             as the server had announced.",
         ),
     ],
     remarks: "The share of 1.2 % allows for Apache, which by default closes a connection after 100 requests. \
@@ -52,13 +54,15 @@ fn check(evidence: &Evidence) -> Outcome {
     let opened = opened.saturating_sub(grown).saturating_sub(given_up);
     // Connections that are closed before they serve a request may be more than the responses.
     let share = share(opened, completed);
+    let said = evidence.probe.as_ref().is_some_and(|probe| probe.fetches.iter().any(|fetch| !fetch.keepalive));
     let state = match share {
         _ if opened < CONNECTIONS_MIN => return Outcome::Pass,
         s if s <= WARNING_SHARE => return Outcome::Pass,
         s if s <= INVALID_SHARE => FindingState::Warning,
+        // What a server says of itself is how it serves its users, too.
+        _ if said => FindingState::Warning,
         _ => FindingState::Invalid,
     };
-    let said = evidence.probe.as_ref().is_some_and(|probe| probe.fetches.iter().any(|fetch| !fetch.keepalive));
     if rests_idle(evidence) && !said {
         return Outcome::Pass;
     }
@@ -75,6 +79,9 @@ fn check(evidence: &Evidence) -> Outcome {
     });
     let remedy = match (Surplus::of(evidence), state) {
         (Some(surplus), _) => surplus.remedy(),
+        (None, FindingState::Warning) if share > INVALID_SHARE => {
+            "if it is to keep connections open, enable keep-alive; if not, say so: --no-keepalive"
+        }
         (None, FindingState::Invalid) => "enable keep-alive on the server, or declare new connections: --no-keepalive",
         (None, _) => "allow more requests per connection (keepalive_requests, MaxKeepAliveRequests)",
     };

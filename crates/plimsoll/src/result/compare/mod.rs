@@ -279,7 +279,9 @@ fn block_record(block: &Block, canary_deviates: bool, arms: &[ArmRecord]) -> Blo
     }
     let why = match (block.is_complete(), block.counts()) {
         (_, true) => None,
-        (true, false) => Some("one variant was disturbed more than the others, so the block was measured again".to_owned()),
+        (true, false) => {
+            Some("one variant was disturbed more than the others, so the block was measured again".to_owned())
+        }
         (false, false) => Some("not complete".to_owned()),
     };
     BlockRecord {

@@ -11,6 +11,9 @@ use std::ffi::OsString;
 /// The verb that loads a URL.
 const LOADING: &str = "run";
 
+/// A flag without a value, which others take as a rate.
+const QUIET: &str = "-q";
+
 /// The error with better advice, where there is some. `words` is the command line.
 pub(crate) fn advised(mut error: clap::Error, words: &[OsString]) -> clap::Error {
     let words: Vec<String> = words.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
@@ -37,6 +40,10 @@ fn text(error: &clap::Error, kind: ContextKind) -> String {
 
 /// Advice about an unknown flag: it is one of another tool, it is misspelt, or the verb is missing.
 fn of_flag(flag: &str, words: &[String]) -> Option<String> {
+    let is_rate = |pair: &[String]| pair[0] == QUIET && pair[1] == flag && flag.parse::<f64>().is_ok();
+    if words.windows(2).any(is_rate) {
+        return Some(format!("{QUIET} is the rate of hey and oha, and takes no value here; write here: -R PER_SECOND"));
+    }
     let cli = Cli::command();
     let Some(verb) = words.iter().find_map(|word| cli.find_subcommand(word)) else {
         return words.iter().any(|word| is_target(word)).then(|| did_you_mean(words));
@@ -126,6 +133,11 @@ mod tests {
             let tip = tip(&format!("plimsoll run {url} {flag}"));
             assert!(tip.contains("is a flag of ") && tip.contains(here), "{flag}: {tip}");
         }
+    }
+
+    #[test]
+    fn a_number_behind_quiet_is_a_rate_of_other_tools() {
+        assert!(tip("plimsoll run http://127.0.0.1:1/ -q 100").contains("-R PER_SECOND"));
     }
 
     #[test]

@@ -215,6 +215,8 @@ impl Measure<SweepSearch> for Loads<'_> {
         let (name, label) = match (trial.iteration, trial.of) {
             (Some(iteration), Some(of)) => {
                 let unit = if self.over_rate() { "rate" } else { "c" };
+                // Loads that are made again count as well, and nobody knows of them before.
+                let of = of.max(number);
                 (
                     format!("{number:02}-{unit}{load:.0}-{}", iteration + 1),
                     format!("load {number} of at most {of} ({text}), all in about {left_s:.0} s: "),

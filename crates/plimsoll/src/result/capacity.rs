@@ -322,7 +322,7 @@ mod tests {
         let failed = ["p99<100ms".to_owned(), BACKLOG.to_owned()];
         assert_eq!(
             reason(CapacityReason::Bracketed, &failed, Some(1_250.0)),
-            "both rates were tested again and confirmed; failed at 1,250/s: p99<100ms, backlog"
+            "both rates were tested again, and most of their trials agree; failed at 1,250/s: p99<100ms, backlog"
         );
         assert_eq!(reason(CapacityReason::RangeEnded, &[], None), "the highest load allowed held");
     }

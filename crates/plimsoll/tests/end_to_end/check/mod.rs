@@ -162,7 +162,7 @@ fn http_1_0_and_closed_connections_are_told() {
     nothing_but(&record, &["protocol", "keep-alive"]);
     assert_eq!(row(&record, "protocol").0, "ER-09");
     let (rule, state, found) = row(&record, "keep-alive");
-    assert_eq!((rule, state), ("ER-09", "invalid"));
+    assert_eq!((rule, state), ("ER-09", "warning"));
     assert!(text(found, "remedy").contains("--no-keepalive"), "{found:#}");
     let record = check(&[&server.url("/"), "--no-keepalive"]);
     assert_eq!(row(&record, "keep-alive").1, "fine");

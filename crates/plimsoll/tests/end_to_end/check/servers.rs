@@ -101,7 +101,7 @@ fn what_nginx_is_told_to_do_is_found() {
     assert_eq!(record["target"]["manners"]["plain"]["size_bytes"], 2000);
 
     let record = look("/closing/page.txt", &["keep-alive"]);
-    assert_eq!((row(&record, "keep-alive").0, row(&record, "keep-alive").1), ("ER-09", "invalid"));
+    assert_eq!((row(&record, "keep-alive").0, row(&record, "keep-alive").1), ("ER-09", "warning"));
 
     let record = look("/data.json", &["body"]);
     assert!(text(row(&record, "body").2, "found").contains("text/html came for /data.json"), "{record:#}");

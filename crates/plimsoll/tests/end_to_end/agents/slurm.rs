@@ -202,7 +202,7 @@ fn slurm_starts_agents_and_whatever_happens_none_is_left() {
 
 fn too_many_or_too_late_is_told(slurm: &Slurm) {
     let fails = |agents, wait, more: &[&str], named: &[&str]| {
-        let ended = slurm.run(agents, &[&["-d", "1s", "--agents-wait", wait], more].concat()).run();
+        let ended = slurm.run(agents, &[&["-q", "-d", "1s", "--agents-wait", wait], more].concat()).run();
         ended.fails(2, named);
         assert!(list(&ended.path("plimsoll-runs")).is_empty(), "no directory is left");
         slurm.is_clean();

@@ -36,8 +36,9 @@ const BESIDE_ANY_LOADS: &[&str] = &[
 const BESIDE_IDLE_LOADS: &[&str] = &["SA-05", "SA-01", "SA-04", "CL-15", "NE-03", "SV-01"];
 /// Rules about windows of seconds, and about what else a machine does that others use as well: whatever is wrong with a load,
 /// they are right to fire. The fault of another program is its row's own.
-pub const ON_ANY_LOAD: &[&str] =
-    &["LD-04", "CL-08", "CL-09", "CL-16", "EN-01", "EN-02", "EN-03", "EN-04", "NE-06", "PH-06", "SV-08", "SV-09"];
+pub const ON_ANY_LOAD: &[&str] = &[
+    "LD-04", "CL-08", "CL-09", "CL-16", "EN-01", "EN-02", "EN-03", "EN-04", "NE-06", "PH-06", "ST-05", "SV-08", "SV-09",
+];
 /// Rules about how times and rates vary, and about which load is the peak: with other loads on the same CPUs they are right to
 /// fire on those that bear that.
 const BESIDE_LOADS: &[&str] = &[

@@ -71,7 +71,7 @@ fn recover(directory: &Path) -> Result<(), CommandError> {
     }
     if store::is_claimed(directory) {
         return Err(CommandError::usage(format!(
-            "{}: it is being measured into, and has not ended",
+            "{}: it is being measured into, and has not ended; if it was killed just now, try again in a moment",
             directory.display()
         )));
     }

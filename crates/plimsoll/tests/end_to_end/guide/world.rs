@@ -173,7 +173,8 @@ impl World {
         if is_read("killed") && !self.folder.path().join("killed").exists() {
             self.finish(&format!(
                 "\"$PLIMSOLL\" run http://{}/ -c 1 -R 20 -d 60s --warmup 0s -q -o killed & \
-                 until grep -q '\"event\":\"tick\"' killed/events.jsonl; do sleep 0.1; done 2>/dev/null; kill -9 $!",
+                 until grep -q '\"event\":\"tick\"' killed/events.jsonl; do sleep 0.1; done 2>/dev/null; \
+                 kill -9 $!; wait $!",
                 self.first
             ));
         }

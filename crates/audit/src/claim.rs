@@ -1,6 +1,8 @@
 //! Claims of an output, in the same words for every tool.
 
-use std::collections::BTreeMap;
+use super::asked::Typed;
+use super::reason::Reason;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Larger figures are nonsense: no run lasts 100 days or counts so far.
 pub(crate) const FIGURE_MAX: f64 = 1e16;
@@ -16,6 +18,8 @@ pub struct Claims {
     pub echo: Option<String>,
     /// Requested URL or path.
     pub url: Option<String>,
+    /// True if the output has it, and not the command alone.
+    pub(crate) is_url_printed: bool,
     /// Load model: whether clients waited for responses; none when unknown.
     pub mode: Option<Mode>,
     /// Complete responses by exact status, where the output tells.
@@ -24,9 +28,17 @@ pub struct Claims {
     pub table: Vec<Row>,
     /// True if the loads of the table are rates rather than connections.
     pub over_rate: bool,
+    /// Results that the tool keeps at most, whatever it counts; none of one that keeps all.
+    pub(crate) kept_max: Option<f64>,
+    /// Why requests failed, as far as the tool says.
+    pub(crate) reasons: BTreeSet<Reason>,
     /// Lines that were not understood.
     pub unread_lines: u64,
+    /// Flags of the command above the output that say what the load is to be.
+    pub(crate) typed: Vec<Typed>,
     figures: BTreeMap<Figure, (f64, Option<u64>)>,
+    /// What the tool takes where nothing was asked for.
+    usual: BTreeMap<Figure, f64>,
 }
 
 /// Load model.
@@ -58,6 +70,8 @@ pub struct Row {
     pub throughput_per_s: f64,
     /// A time per request, whatever that is; ns.
     pub time_ns: Option<f64>,
+    /// A quantile from p90 on, or the maximum; ns.
+    pub high_ns: Option<f64>,
 }
 
 macro_rules! figures {
@@ -168,15 +182,30 @@ impl Claims {
         Self { tool, mode, ..Self::default() }
     }
 
-    /// A figure, if the output has it.
+    /// A figure, if the output has it, or the command above the output, or the tool by itself.
     #[must_use]
     pub fn get(&self, figure: Figure) -> Option<f64> {
+        self.printed(figure).or_else(|| self.typed(figure)).or_else(|| self.usual.get(&figure).copied())
+    }
+
+    /// A figure, if the output has it.
+    pub(crate) fn printed(&self, figure: Figure) -> Option<f64> {
         self.figures.get(&figure).map(|(value, _)| *value)
+    }
+
+    /// A figure that the command above the output asks for.
+    fn typed(&self, figure: Figure) -> Option<f64> {
+        self.typed.iter().find(|one| one.figure == figure).map(|one| one.value)
     }
 
     /// All figures: value, and line where there is one.
     pub fn figures(&self) -> impl Iterator<Item = (Figure, f64, Option<u64>)> {
-        self.figures.iter().map(|(figure, (value, line))| (*figure, *value, *line))
+        let printed = self.figures.iter().map(|(figure, (value, line))| (*figure, *value, *line));
+        let typed = self.typed.iter().map(|one| (one.figure, one.value, None));
+        let usual = self.usual.iter().map(|(figure, value)| (*figure, *value, None));
+        let all: BTreeMap<Figure, (f64, Option<u64>)> =
+            usual.chain(typed).chain(printed).map(|(figure, value, line)| (figure, (value, line))).collect();
+        all.into_iter().map(|(figure, (value, line))| (figure, value, line))
     }
 
     /// Takes a figure down. What is no number from 0 to [`FIGURE_MAX`] is left out; the first of several stays.
@@ -187,9 +216,14 @@ impl Claims {
         }
     }
 
+    /// Takes down what the tool does unless it is told otherwise.
+    pub(crate) fn put_usual(&mut self, figure: Figure, value: f64) {
+        self.usual.insert(figure, value);
+    }
+
     /// Adds to a figure that may not be there yet.
     pub(crate) fn add(&mut self, figure: Figure, value: f64, line: Option<u64>) {
-        let before = self.get(figure).unwrap_or(0.0);
+        let before = self.printed(figure).unwrap_or(0.0);
         self.figures.remove(&figure);
         self.put(figure, Some(before + value), line);
     }

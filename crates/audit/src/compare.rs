@@ -2,7 +2,7 @@
 
 use super::prose::judge_prose;
 use super::readers::{Keeps, TOOLS};
-use super::rules::{IDENTICAL, LIKE_WITH_LIKE, ONE_FACTOR, SAME_WORK, UNEQUAL_SUCCESS};
+use super::rules::{CEILING, IDENTICAL, LIKE_WITH_LIKE, ONE_FACTOR, SAME_WORK, UNEQUAL_SUCCESS};
 use super::{Audited, Figure, Text};
 use judge::text::list;
 use judge::{Outcome, verdict};
@@ -12,6 +12,10 @@ use std::collections::BTreeSet;
 
 /// Body sizes may differ by a counter or a date in the page.
 const BODY_OFF: f64 = 0.05;
+/// Loads this far apart show a ceiling.
+const CEILING_LOADS: f64 = 1.5;
+/// By as much the rates on a ceiling may differ.
+const CEILING_OFF: f64 = 0.05;
 /// Fewer figures may be equal by chance.
 const TELLING_MIN: usize = 4;
 
@@ -24,12 +28,14 @@ pub fn compare(audited: &[Audited], text: Option<&Text>) -> AuditsRecord {
         (ONE_FACTOR.id, one_factor(audited)),
         (UNEQUAL_SUCCESS.id, unequal_success(audited)),
         (IDENTICAL.id, identical(audited)),
+        (CEILING.id, ceiling(audited)),
     ];
     let comparison = (audited.len() > 1).then(|| verdict(outcomes.into_iter()));
     let may = comparison.as_ref().is_some_and(|verdict| verdict.state != VerdictState::Invalid);
     let goodputs: Option<Vec<f64>> =
         audited.iter().map(|one| one.record.goodput_per_s.map(|goodput| goodput.value)).collect();
-    let goodput_ratios = goodputs.filter(|values| may && values.first().is_some_and(|first| *first > 0.0));
+    let goodput_ratios =
+        goodputs.filter(|values| may && !is_curve(audited) && values.first().is_some_and(|first| *first > 0.0));
     AuditsRecord {
         format: FORMAT_AUDITS.to_owned(),
         audits: audited.iter().map(|one| one.record.clone()).collect(),
@@ -106,10 +112,47 @@ fn like_with_like(audited: &[Audited]) -> Outcome {
     if different.is_empty() {
         return Outcome::Pass;
     }
+    if is_curve(audited) && different.len() == 1 {
+        let message = "they differ in their load alone: they are loads of one curve, and not variants".to_owned();
+        let remedy = "read them as a curve (plimsoll sweep measures one)".to_owned();
+        return Outcome::fired(LIKE_WITH_LIKE.id, FindingState::Note, message, remedy, [("differences", 1.0)]);
+    }
     let message = different.join("; ");
     let remedy = "measure both with the same tool and load, and change one thing".to_owned();
     let figures = [("differences", different.len() as f64)];
     Outcome::fired(LIKE_WITH_LIKE.id, FindingState::Invalid, message, remedy, figures)
+}
+
+/// True if each was made with another number of connections.
+fn is_curve(audited: &[Audited]) -> bool {
+    let loads: Option<BTreeSet<u64>> =
+        audited.iter().map(|one| one.claims.get(Figure::Connections).map(|n| n as u64)).collect();
+    let has_rate = audited.iter().any(|one| one.claims.get(Figure::RateOffered).is_some());
+    audited.len() > 1 && !has_rate && loads.is_some_and(|loads| loads.len() == audited.len())
+}
+
+/// SA-07: more connections without more responses is a ceiling.
+fn ceiling(audited: &[Audited]) -> Outcome {
+    if !is_curve(audited) {
+        return Outcome::Unchecked("not several outputs at different numbers of connections");
+    }
+    let point = |one: &Audited| Some((one.claims.get(Figure::Connections)?, one.claims.get(Figure::Throughput)?));
+    let mut points: Vec<(f64, f64)> = audited.iter().filter_map(point).collect();
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let is_flat = |pair: &&[(f64, f64)]| {
+        let ((few, less_per_s), (many, more_per_s)) = (pair[0], pair[1]);
+        many >= CEILING_LOADS * few && (more_per_s / less_per_s - 1.0).abs() <= CEILING_OFF
+    };
+    let Some(pair) = points.windows(2).find(is_flat) else { return Outcome::Pass };
+    let ((few, per_s), (many, _)) = (pair[0], pair[1]);
+    let message = format!(
+        "the same {} on {} and on {}: this is a ceiling, and more connections only make requests wait",
+        rate(per_s),
+        few as u64,
+        plural(many as u64, "connection")
+    );
+    let remedy = "find what limits it: the server's CPUs, a pool of workers, a rate limiter, or the client".to_owned();
+    Outcome::fired(CEILING.id, FindingState::Note, message, remedy, [("per_s", per_s), ("connections", few)])
 }
 
 /// In words; none where that is not known.

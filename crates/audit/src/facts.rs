@@ -17,6 +17,8 @@ pub(crate) struct Facts {
     pub(crate) goodput_per_s: Option<f64>,
     /// Connections asked for, and open as far as that follows.
     pub(crate) connections: Option<(u64, u64)>,
+    /// True if the tool measured a time that cannot be.
+    pub(crate) clock_is_broken: bool,
     /// Size of a body that is known to be that of every response.
     pub(crate) body_bytes: Option<f64>,
     /// Of a table over connections.
@@ -40,17 +42,25 @@ impl Facts {
         let body_bytes = claims.get(Figure::BodyBytes);
         let is_wrong =
             body_bytes.zip(context.expect_size_bytes).is_some_and(|(body, expected)| !same_size(body, expected));
+        let varies =
+            claims.tool == "ab" && erred == Some(0.0) && claims.get(Figure::WrongSize).is_some_and(|n| n > 0.0);
         let times = claims.get(Figure::Duration).zip(claims.get(Figure::DurationAsked));
         let clock_is_broken = times.is_some_and(|(ns, asked)| is_broken(ns, asked));
+        // Of a tool that keeps so many results alone, its rate is of all.
+        let kept_all = |n: f64| claims.kept_max.is_none_or(|kept| n < kept);
+        let per_s = |good: f64| match (claims.get(Figure::Throughput), attempted) {
+            (Some(throughput), Some(attempted)) if !kept_all(attempted) => Some(throughput * good / attempted.max(1.0)),
+            _ => claims.get(Figure::Duration).filter(|ns| *ns > 0.0).map(|ns| good / ns * 1e9),
+        };
         let goodput_per_s = good
-            .zip(claims.get(Figure::Duration).filter(|ns| *ns > 0.0))
-            .map(|(good, ns)| good / ns * 1e9)
-            // How many bodies were wrong cannot be told from their mean size.
-            .filter(|_| !is_wrong && !clock_is_broken);
+            .and_then(per_s)
+            // How many bodies were wrong cannot be told from their mean size, nor whether a page that varies is one.
+            .filter(|_| !is_wrong && !clock_is_broken && !varies);
         let is_closed = claims.mode == Some(Mode::Closed);
         let fit = is_closed.then(|| fit_pool(&points(claims))).flatten();
         let rate_fit = claims.over_rate.then(|| fit_rate(&points(claims))).flatten();
-        Self { attempted, failed, erred, goodput_per_s, connections: connections(claims), body_bytes, fit, rate_fit }
+        let connections = connections(claims);
+        Self { attempted, failed, erred, goodput_per_s, connections, fit, rate_fit, clock_is_broken, body_bytes }
     }
 
     pub(crate) fn failed_share(&self) -> Option<f64> {
@@ -78,7 +88,7 @@ fn connections(claims: &Claims) -> Option<(u64, u64)> {
 
 /// So much less than was asked for is no run that somebody has stopped.
 pub(crate) fn is_broken(ns: f64, asked_ns: f64) -> bool {
-    ns < 0.01 * asked_ns
+    ns < 0.01 * asked_ns || ns > 100.0 * asked_ns.max(1e9)
 }
 
 fn points(claims: &Claims) -> Vec<LoadPoint> {

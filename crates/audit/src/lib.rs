@@ -5,6 +5,7 @@
 //! rules in words ([`catalogue()`]). Nothing is guessed: what cannot be read whole is [`Unreadable`], and a rule without its
 //! figures is unchecked. Secrets never leave this crate: the redactor is [`model::Redacted`].
 
+mod asked;
 mod catalogue;
 mod claim;
 mod commands;
@@ -15,6 +16,7 @@ mod limiter;
 mod planned;
 mod prose;
 mod readers;
+mod reason;
 mod rules;
 mod scan;
 pub mod testing;
@@ -70,11 +72,11 @@ pub enum Unreadable {
     /// Several objects.
     #[error("it holds more than one JSON object: give each result in a file of its own")]
     SeveralJson,
-    /// Several outputs, which would be mixed up.
-    #[error("it holds {}: give each in a file of its own", Places(found))]
+    /// Several outputs, where one was to be there.
+    #[error("it holds {outputs} outputs")]
     Several {
-        /// Tool and line of each.
-        found: Vec<(&'static str, u64)>,
+        /// How many.
+        outputs: usize,
     },
     /// The tool gave up before it sent a request.
     #[error("it is of {tool}, which measured nothing: {reason}")]
@@ -85,7 +87,7 @@ pub enum Unreadable {
         reason: String,
     },
     /// An output that has parts missing.
-    #[error("it is of {tool}, but {} cannot be read{}; is it cut off, edited or translated?", .missing.join(", "), ReadSoFar(read))]
+    #[error("it is of {tool}, but {} cannot be read{}; is it cut off, translated, or of an older or newer version?", .missing.join(", "), ReadSoFar(read))]
     Incomplete {
         /// The tool.
         tool: &'static str,
@@ -94,20 +96,6 @@ pub enum Unreadable {
         /// Figures that were not found.
         missing: Vec<&'static str>,
     },
-}
-
-struct Places<'a>(&'a [(&'static str, u64)]);
-
-impl fmt::Display for Places<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        /// More are counted only.
-        const NAMED_MAX: usize = 4;
-        write!(f, "{} outputs (", self.0.len())?;
-        for (i, (tool, line)) in self.0.iter().take(NAMED_MAX).enumerate() {
-            write!(f, "{}{tool} at line {line}", if i == 0 { "" } else { ", " })?;
-        }
-        f.write_str(if self.0.len() > NAMED_MAX { ", ...)" } else { ")" })
-    }
 }
 
 struct ReadSoFar<'a>(&'a [&'static str]);
@@ -143,12 +131,44 @@ pub(crate) struct Subject<'a> {
 /// Reads and judges the one output in `bytes`; `source` is what it is called.
 ///
 /// # Errors
-/// When it cannot be read as a whole.
+/// When it cannot be read as a whole, or there are several.
 pub fn audit(source: &str, bytes: &[u8], context: &Context) -> Result<Audited, Unreadable> {
+    let mut all = audit_all(source, bytes, context)?;
+    match all.pop() {
+        Some(only) if all.is_empty() => only.audited,
+        _ => Err(Unreadable::Several { outputs: all.len() + 1 }),
+    }
+}
+
+/// One of the outputs in a file.
+#[derive(Debug)]
+pub struct Part {
+    /// What it is called: the file, and its line where there are several.
+    pub source: String,
+    /// The output, judged, or why it cannot be read.
+    pub audited: Result<Audited, Unreadable>,
+}
+
+/// Reads and judges all outputs in `bytes`, such as those of a script's log; `source` is what the file is called.
+///
+/// # Errors
+/// When there is none.
+pub fn audit_all(source: &str, bytes: &[u8], context: &Context) -> Result<Vec<Part>, Unreadable> {
     let text = Text::decode(bytes)?;
-    let claims = readers::read(&text)?;
-    let facts = Facts::of(&claims, context);
+    let found = readers::read(&text)?;
+    let is_alone = found.len() == 1;
     let secrets = text.lines().map(|(_, line)| count_secrets(line)).sum();
+    let part = |(line, claims): (u64, Result<Claims, Unreadable>)| {
+        let source = if is_alone { source.to_owned() } else { format!("{source}:{line}") };
+        let audited = claims.map(|claims| judged(&source, claims, secrets, context));
+        Part { source, audited }
+    };
+    Ok(found.into_iter().map(part).collect())
+}
+
+/// Judges what an output claims.
+fn judged(source: &str, claims: Claims, secrets: u64, context: &Context) -> Audited {
+    let facts = Facts::of(&claims, context);
     let verdict = rules::judge(Subject { claims: &claims, facts: &facts, context, secrets });
     let hidden = |text: &Option<String>| text.as_ref().map(|text| Redacted::text(text).into_inner());
     let figure =
@@ -172,7 +192,7 @@ pub fn audit(source: &str, bytes: &[u8], context: &Context) -> Result<Audited, U
         unread_lines: claims.unread_lines,
         verdict,
     };
-    Ok(Audited { claims, record })
+    Audited { claims, record }
 }
 
 /// Of a table: where more load stops buying throughput; over rates the highest that was held.

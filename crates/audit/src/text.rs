@@ -1,6 +1,9 @@
 //! Saved output as lines: whatever encoding, line ends and colours it was saved with.
 
+mod prefix;
+
 use super::Unreadable;
+use std::ops::Range;
 
 /// Larger files are no output of a load generator; raw samples are not read.
 pub const BYTES_MAX: usize = 4 << 20;
@@ -8,6 +11,8 @@ pub const BYTES_MAX: usize = 4 << 20;
 /// The lines of an output, trimmed, without colours.
 #[derive(Clone, Debug)]
 pub struct Text {
+    /// Lines in front of these, of a part of a text.
+    before: u64,
     lines: Vec<String>,
 }
 
@@ -33,16 +38,32 @@ impl Text {
         if lines.iter().all(String::is_empty) {
             return Err(Unreadable::Empty);
         }
-        Ok(Self { lines })
+        let lines = prefix::stripped(lines);
+        Ok(Self { before: 0, lines })
     }
 
     /// Lines that are not empty, numbered from 1.
     pub fn lines(&self) -> impl Iterator<Item = (u64, &str)> {
-        self.lines
-            .iter()
-            .enumerate()
-            .filter(|(_, line)| !line.is_empty())
-            .map(|(i, line)| (i as u64 + 1, line.as_str()))
+        let numbered = self.lines.iter().enumerate().filter(|(_, line)| !line.is_empty());
+        numbered.map(|(i, line)| (self.before + i as u64 + 1, line.as_str()))
+    }
+
+    /// Number of the first line.
+    pub(crate) fn first(&self) -> u64 {
+        self.before + 1
+    }
+
+    /// The lines of these numbers, which they keep; none where these are empty.
+    pub(crate) fn part(&self, numbers: Range<u64>) -> Option<Self> {
+        let place = |number: u64| usize::try_from(number.saturating_sub(self.first())).unwrap_or(usize::MAX);
+        let (begin, end) = (place(numbers.start), place(numbers.end).min(self.lines.len()));
+        let lines = self.lines.get(begin..end)?.to_vec();
+        lines.iter().any(|line| !line.is_empty()).then(|| Self { before: self.before + begin as u64, lines })
+    }
+
+    /// The lines in front of this number.
+    pub(crate) fn until(&self, number: u64) -> Option<Self> {
+        self.part(self.first()..number)
     }
 
     /// True if any line holds `part`.
@@ -57,7 +78,7 @@ impl Text {
             line.starts_with('{') || line.strip_prefix('[').is_some_and(|rest| !rest.starts_with(char::is_alphabetic))
         };
         let at = self.lines.iter().position(begins)?;
-        Some((at as u64 + 1, self.lines[at..].join("\n")))
+        Some((self.first() + at as u64, self.lines[at..].join("\n")))
     }
 }
 

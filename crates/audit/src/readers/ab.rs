@@ -2,9 +2,9 @@
 
 use super::{Keeps, TextReader, Tool, require};
 use crate::Unreadable;
+use crate::asked::{Flags, Style, Unit, flag};
 use crate::claim::{Claims, Figure, Mode};
-use crate::commands;
-use crate::scan::{after, flag, number};
+use crate::scan::{after, number};
 use crate::text::Text;
 
 pub(super) const TOOL: Tool = Tool {
@@ -13,15 +13,33 @@ pub(super) const TOOL: Tool = Tool {
     json: None,
     csv: None,
     keeps: Keeps::Told(|claims| Some(claims.get(Figure::KeptAlive).is_some_and(|n| n > 0.0))),
+    called: &[],
+    flags: FLAGS,
+};
+
+const FLAGS: Flags = Flags {
+    style: Style::Getopt,
+    flags: &[
+        flag(&["-c"], Figure::Connections, Unit::Number),
+        flag(&["-n"], Figure::Planned, Unit::Number),
+        flag(&["-t"], Figure::DurationAsked, Unit::Time),
+        flag(&["-s"], Figure::Timeout, Unit::Time),
+    ],
 };
 
 const TEXT: TextReader = TextReader {
     fits: |_| true,
     begins: |line| line.starts_with("Concurrency Level:"),
     ends: |line| line.starts_with("Requests per second:"),
+    leads: |line| {
+        let heads = ["This is ApacheBench", "Copyright ", "Licensed to", "Benchmarking ", "Completed ", "Finished "];
+        heads.iter().chain(&["Server ", "SSL/TLS", "TLS ", "Document "]).any(|head| line.starts_with(head))
+    },
     read,
 };
 
+/// ab gives up on a response after this, unless told otherwise.
+const TIMEOUT_NS: f64 = 30e9;
 /// ab prints whole milliseconds.
 const RESOLUTION_NS: f64 = 1e6;
 /// Labels whose first word is the figure, with what it counts in.
@@ -78,8 +96,8 @@ impl Server {
     }
 }
 
-fn read(text: &Text) -> Result<Claims, Unreadable> {
-    let mut claims = Claims::new("ab", Some(Mode::Closed));
+fn read(text: &Text, mut claims: Claims) -> Result<Claims, Unreadable> {
+    claims.mode = Some(Mode::Closed);
     let mut wrong_size = 0.0;
     let mut server = Server::default();
     for (n, line) in text.lines() {
@@ -118,9 +136,7 @@ fn read(text: &Text) -> Result<Claims, Unreadable> {
     let complete = claims.get(Figure::Planned);
     claims.put(Figure::Responses, complete.map(|n| (n - claims.get(Figure::Broken).unwrap_or(0.0)).max(0.0)), None);
     claims.url = claims.url.map(|path| server.url(&path).unwrap_or(path));
-    claims.command = commands::typed(text, "ab");
-    let timeout = claims.command.as_deref().and_then(|command| flag(command, &["-s"])).and_then(number);
-    claims.put(Figure::Timeout, Some(timeout.unwrap_or(30.0) * 1e9), None);
+    claims.put_usual(Figure::Timeout, TIMEOUT_NS);
     require(
         claims,
         &[

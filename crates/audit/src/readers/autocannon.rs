@@ -2,18 +2,39 @@
 
 use super::{JsonReader, Keeps, TextReader, Tool, at, put_statuses, require, text_at};
 use crate::Unreadable;
+use crate::asked::{Flags, Style, Unit, flag};
 use crate::claim::{Claims, FIGURE_MAX, Figure, Mode};
 use crate::scan::{count, number, time_ns};
 use crate::text::Text;
 use serde_json::Value;
 
-pub(super) const TOOL: Tool =
-    Tool { name: "autocannon", text: Some(TEXT), json: Some(JSON), csv: None, keeps: Keeps::Always };
+pub(super) const TOOL: Tool = Tool {
+    name: "autocannon",
+    text: Some(TEXT),
+    json: Some(JSON),
+    csv: None,
+    keeps: Keeps::Always,
+    called: &[],
+    flags: FLAGS,
+};
+
+const FLAGS: Flags = Flags {
+    style: Style::Getopt,
+    flags: &[
+        flag(&["-c", "--connections"], Figure::Connections, Unit::Number),
+        flag(&["-d", "--duration"], Figure::DurationAsked, Unit::Time),
+        flag(&["-a", "--amount"], Figure::Planned, Unit::Number),
+        flag(&["-R", "--overallRate"], Figure::RateOffered, Unit::PerSecond),
+        flag(&["-r", "--connectionRate"], Figure::RateOffered, Unit::PerSecondEach),
+        flag(&["-t", "--timeout"], Figure::Timeout, Unit::Time),
+    ],
+};
 
 const TEXT: TextReader = TextReader {
-    fits: |text| text.has("│"),
+    fits: has_tables,
     begins: |line| line.starts_with("Running ") && line.contains(" @ "),
     ends: |line| line.contains(" requests in ") && line.ends_with(" read"),
+    leads: |_| false,
     read: read_text,
 };
 
@@ -25,6 +46,11 @@ const JSON: JsonReader = JsonReader {
 /// autocannon keeps whole milliseconds, and gives up on a response after 10 s.
 const RESOLUTION_NS: f64 = 1e6;
 const TIMEOUT_NS: f64 = 10e9;
+
+/// Its tables, which before version 3 had no lines.
+pub(super) fn has_tables(text: &Text) -> bool {
+    text.has("│") || text.lines().any(|(_, line)| line.starts_with("Latency (ms) "))
+}
 
 /// What autocannon says of the number of responses.
 #[derive(Default)]
@@ -75,8 +101,8 @@ fn step(word: &str) -> f64 {
     count(&format!("1{unit}")).unwrap_or(1.0) / 10_f64.powi(decimals as i32)
 }
 
-fn read_text(text: &Text) -> Result<Claims, Unreadable> {
-    let mut claims = Claims::new("autocannon", Some(Mode::Closed));
+fn read_text(text: &Text, mut claims: Claims) -> Result<Claims, Unreadable> {
+    claims.mode = Some(Mode::Closed);
     let mut counted = Counted::default();
     let mut header: Vec<&str> = Vec::new();
     for (n, line) in text.lines() {
@@ -130,6 +156,13 @@ fn line_of(claims: &mut Claims, counted: &mut Counted, line: &str, n: u64) -> bo
         }
         [connections, "connections", ..] => claims.put(Figure::Connections, number(connections), n),
         [_, "workers"] => {}
+        // Of versions before 3, in whole milliseconds.
+        ["Latency", "(ms)", mean, _, max] => {
+            claims.put(Figure::LatencyMean, number(mean).map(|ms| ms * 1e6), n);
+            claims.put(Figure::LatencyMax, number(max).map(|ms| ms * 1e6), n);
+        }
+        ["Req/Sec", mean, ..] => claims.put(Figure::Throughput, number(mean), n),
+        ["Stat", "Avg", ..] | ["Bytes/Sec", ..] => {}
         ["#", "of", "samples:", samples] => counted.samples = number(samples),
         [good, "2xx", "responses,", bad, "non", "2xx", "responses"] => {
             counted.by_class = count(good).zip(count(bad));
@@ -162,8 +195,8 @@ fn put_latencies(claims: &mut Claims, header: &[&str], cells: &[&str], n: u64) {
     }
 }
 
-fn read_json(value: &Value) -> Result<Claims, Unreadable> {
-    let mut claims = Claims::new("autocannon", Some(Mode::Closed));
+fn read_json(value: &Value, mut claims: Claims) -> Result<Claims, Unreadable> {
+    claims.mode = Some(Mode::Closed);
     claims.url = text_at(value, "/url");
     if let Some(statuses) = value.get("statusCodeStats").filter(|statuses| statuses.is_object()) {
         put_statuses(&mut claims, Some(statuses), |status| at(status, "/count", 1.0));
@@ -211,7 +244,7 @@ fn unanswered(value: &Value) -> f64 {
 fn finish(mut claims: Claims) -> Result<Claims, Unreadable> {
     claims.put(Figure::Broken, Some(0.0), None);
     claims.put(Figure::Resolution, Some(RESOLUTION_NS), None);
-    claims.put(Figure::Timeout, Some(TIMEOUT_NS), None);
+    claims.put_usual(Figure::Timeout, TIMEOUT_NS);
     require(
         claims,
         &[

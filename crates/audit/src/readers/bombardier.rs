@@ -2,18 +2,38 @@
 
 use super::{JsonReader, Keeps, TextReader, Tool, at, require, text_at};
 use crate::Unreadable;
+use crate::asked::{Flags, Style, Unit, flag};
 use crate::claim::{Claims, Figure, Mode};
 use crate::scan::{go_time_ns, number, time_ns, word_after};
 use crate::text::Text;
 use serde_json::Value;
 
-pub(super) const TOOL: Tool =
-    Tool { name: "bombardier", text: Some(TEXT), json: Some(JSON), csv: None, keeps: Keeps::Always };
+pub(super) const TOOL: Tool = Tool {
+    name: "bombardier",
+    text: Some(TEXT),
+    json: Some(JSON),
+    csv: None,
+    keeps: Keeps::Always,
+    called: &[],
+    flags: FLAGS,
+};
+
+const FLAGS: Flags = Flags {
+    style: Style::Getopt,
+    flags: &[
+        flag(&["-c", "--connections"], Figure::Connections, Unit::Number),
+        flag(&["-n", "--requests"], Figure::Planned, Unit::Number),
+        flag(&["-d", "--duration"], Figure::DurationAsked, Unit::Time),
+        flag(&["-r", "--rate"], Figure::RateOffered, Unit::PerSecond),
+        flag(&["-t", "--timeout"], Figure::Timeout, Unit::Time),
+    ],
+};
 
 const TEXT: TextReader = TextReader {
     fits: |_| true,
     begins: |line| line.starts_with("Statistics ") && line.contains("Stdev"),
     ends: |line| line.starts_with("HTTP codes:"),
+    leads: |line| line.starts_with("Bombarding ") || line == "Done!",
     read: read_text,
 };
 
@@ -25,8 +45,8 @@ const JSON: JsonReader = JsonReader {
 /// bombardier gives up on a response after this, unless told otherwise.
 const TIMEOUT_NS: f64 = 2e9;
 
-fn read_text(text: &Text) -> Result<Claims, Unreadable> {
-    let mut claims = Claims::new("bombardier", Some(Mode::Closed));
+fn read_text(text: &Text, mut claims: Claims) -> Result<Claims, Unreadable> {
+    claims.mode = Some(Mode::Closed);
     let mut errors = false;
     for (n, line) in text.lines() {
         errors |= line.starts_with("Errors:");
@@ -85,8 +105,8 @@ fn put_classes(claims: &mut Claims, [other, good, redirects, client, server]: [f
     claims.put(Figure::BadStatus, Some(other + client + server), n);
 }
 
-fn read_json(value: &Value) -> Result<Claims, Unreadable> {
-    let mut claims = Claims::new("bombardier", Some(Mode::Closed));
+fn read_json(value: &Value, mut claims: Claims) -> Result<Claims, Unreadable> {
+    claims.mode = Some(Mode::Closed);
     claims.url = text_at(value, "/spec/url");
     let result = |name: &str, scale| at(value, &format!("/result/{name}"), scale);
     let classes = ["req1xx", "req2xx", "req3xx", "req4xx", "req5xx"].map(|name| result(name, 1.0));
@@ -115,7 +135,7 @@ fn read_json(value: &Value) -> Result<Claims, Unreadable> {
 }
 
 fn finish(mut claims: Claims) -> Result<Claims, Unreadable> {
-    claims.put(Figure::Timeout, Some(TIMEOUT_NS), None);
+    claims.put_usual(Figure::Timeout, TIMEOUT_NS);
     require(
         claims,
         &[(Figure::Throughput, "`Reqs/sec`"), (Figure::Responses, "`HTTP codes:`"), (Figure::Broken, "`others`")],

@@ -2,11 +2,24 @@
 
 use super::{JsonReader, Keeps, Tool, at, put_statuses, require, text_at};
 use crate::Unreadable;
+use crate::asked::{Flags, Style, Unit, flag};
 use crate::claim::{Claims, Figure, Mode};
 use crate::scan::number;
 use serde_json::Value;
 
-pub(super) const TOOL: Tool = Tool { name: "fortio", text: None, json: Some(JSON), csv: None, keeps: Keeps::Always };
+pub(super) const TOOL: Tool =
+    Tool { name: "fortio", text: None, json: Some(JSON), csv: None, keeps: Keeps::Always, called: &[], flags: FLAGS };
+
+const FLAGS: Flags = Flags {
+    style: Style::Go,
+    flags: &[
+        flag(&["-c"], Figure::Connections, Unit::Number),
+        flag(&["-n"], Figure::Planned, Unit::Number),
+        flag(&["-t"], Figure::DurationAsked, Unit::Time),
+        flag(&["-qps"], Figure::RateOffered, Unit::PerSecond),
+        flag(&["-timeout"], Figure::Timeout, Unit::Time),
+    ],
+};
 
 const JSON: JsonReader =
     JsonReader { fits: |value| value.get("ActualQPS").is_some() && value.get("DurationHistogram").is_some(), read };
@@ -14,9 +27,9 @@ const JSON: JsonReader =
 /// fortio gives up on a response after this, unless told otherwise.
 const TIMEOUT_NS: f64 = 3e9;
 
-fn read(value: &Value) -> Result<Claims, Unreadable> {
+fn read(value: &Value, mut claims: Claims) -> Result<Claims, Unreadable> {
     // Connections wait for their answers, whatever the rate.
-    let mut claims = Claims::new("fortio", Some(Mode::Closed));
+    claims.mode = Some(Mode::Closed);
     claims.url = text_at(value, "/URL");
     let rate = text_at(value, "/RequestedQPS").and_then(|text| number(&text));
     claims.put(Figure::RateOffered, rate.filter(|rate| *rate > 0.0), None);
@@ -44,7 +57,7 @@ fn read(value: &Value) -> Result<Claims, Unreadable> {
         put_statuses(&mut claims, value.get("RetCodes"), Value::as_f64);
     }
     claims.put(Figure::Broken, Some(0.0), None);
-    claims.put(Figure::Timeout, Some(TIMEOUT_NS), None);
+    claims.put_usual(Figure::Timeout, TIMEOUT_NS);
     require(
         claims,
         &[(Figure::Throughput, "ActualQPS"), (Figure::Duration, "ActualDuration"), (Figure::Responses, "RetCodes")],

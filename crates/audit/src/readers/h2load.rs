@@ -2,16 +2,30 @@
 
 use super::{Keeps, TextReader, Tool, require};
 use crate::Unreadable;
+use crate::asked::{Flags, Style, Unit, flag};
 use crate::claim::{Claims, Figure, Mode};
 use crate::scan::{number, time_ns, word_after};
 use crate::text::Text;
 
-pub(super) const TOOL: Tool = Tool { name: "h2load", text: Some(TEXT), json: None, csv: None, keeps: Keeps::Always };
+pub(super) const TOOL: Tool =
+    Tool { name: "h2load", text: Some(TEXT), json: None, csv: None, keeps: Keeps::Always, called: &[], flags: FLAGS };
+
+const FLAGS: Flags = Flags {
+    style: Style::Getopt,
+    flags: &[
+        flag(&["-c", "--clients"], Figure::Connections, Unit::Number),
+        flag(&["-n", "--requests"], Figure::Planned, Unit::Number),
+        flag(&["-t", "--threads"], Figure::Threads, Unit::Number),
+        flag(&["-D", "--duration"], Figure::DurationAsked, Unit::Time),
+        flag(&["--rps"], Figure::RateOffered, Unit::PerSecondEach),
+    ],
+};
 
 const TEXT: TextReader = TextReader {
     fits: |_| true,
     begins: |line| line.starts_with("starting benchmark..."),
     ends: |line| line.starts_with("finished in "),
+    leads: |_| false,
     read,
 };
 
@@ -35,8 +49,8 @@ const KNOWN: [&str; 16] = [
     "ALPN",
 ];
 
-fn read(text: &Text) -> Result<Claims, Unreadable> {
-    let mut claims = Claims::new("h2load", Some(Mode::Closed));
+fn read(text: &Text, mut claims: Claims) -> Result<Claims, Unreadable> {
+    claims.mode = Some(Mode::Closed);
     for (n, line) in text.lines() {
         let known = line_of(&mut claims, line, n) || KNOWN.iter().any(|known| line.starts_with(known));
         claims.unread_lines += u64::from(!known);

@@ -2,25 +2,41 @@
 
 use super::{Keeps, TextReader, Tool, require};
 use crate::Unreadable;
+use crate::asked::{Flags, Style, Unit, flag};
 use crate::claim::{Claims, FIGURE_MAX, Figure, Mode};
-use crate::scan::{after, flag, number, time_ns};
-use crate::{commands, text::Text};
+use crate::scan::{after, number, time_ns};
+use crate::text::Text;
 
-pub(super) const TOOL: Tool = Tool { name: "hey", text: Some(TEXT), json: None, csv: None, keeps: Keeps::Always };
+pub(super) const TOOL: Tool =
+    Tool { name: "hey", text: Some(TEXT), json: None, csv: None, keeps: Keeps::Always, called: &[], flags: FLAGS };
+
+const FLAGS: Flags = Flags {
+    style: Style::Go,
+    flags: &[
+        flag(&["-c"], Figure::Connections, Unit::Number),
+        flag(&["-n"], Figure::Planned, Unit::Number),
+        flag(&["-z"], Figure::DurationAsked, Unit::Time),
+        flag(&["-q"], Figure::RateOffered, Unit::PerSecondEach),
+        flag(&["-t"], Figure::Timeout, Unit::Time),
+    ],
+};
 
 const TEXT: TextReader = TextReader {
     fits: |text| !text.has("Success rate:"),
     begins: |line| line == "Summary:",
     ends: |line| line.starts_with("Response time histogram:"),
-    read: |text| {
-        let mut claims = read(text, "hey")?;
-        // -n 200 -c 50, and up to 20 s for each request.
-        let command = claims.command.clone().unwrap_or_default();
-        let timeout = flag(&command, &["-t"]).and_then(number).unwrap_or(20.0);
-        claims.put(Figure::Timeout, Some(timeout * 1e9), None);
-        Ok(claims)
+    leads: |_| false,
+    read: |text, mut claims| {
+        claims.put_usual(Figure::Timeout, TIMEOUT_NS);
+        claims.kept_max = Some(KEPT_MAX);
+        read(text, claims)
     },
 };
+
+/// Results that hey keeps; its rate counts all (`maxRes` in its source).
+const KEPT_MAX: f64 = 1_000_000.0;
+/// hey gives up on a response after this, unless told otherwise.
+const TIMEOUT_NS: f64 = 20e9;
 
 /// Lines that hold nothing to be judged.
 const KNOWN: [&str; 17] = [
@@ -44,8 +60,8 @@ const KNOWN: [&str; 17] = [
 ];
 
 /// Output that hey and oha have in common.
-pub(super) fn read(text: &Text, tool: &'static str) -> Result<Claims, Unreadable> {
-    let mut claims = Claims::new(tool, Some(Mode::Closed));
+pub(super) fn read(text: &Text, mut claims: Claims) -> Result<Claims, Unreadable> {
+    claims.mode = Some(Mode::Closed);
     let mut errors = false;
     // oha can add the same distributions for parts of the responses.
     let mut part = false;
@@ -61,14 +77,11 @@ pub(super) fn read(text: &Text, tool: &'static str) -> Result<Claims, Unreadable
     }
     claims.count_statuses();
     claims.put(Figure::Broken, Some(0.0), None);
-    claims.command = commands::typed(text, tool);
-    let connections = claims.command.as_deref().and_then(|command| flag(command, &["-c"])).and_then(number);
-    claims.put(Figure::Connections, connections, None);
     let answered = claims.get(Figure::Responses).unwrap_or(0.0) + claims.get(Figure::Broken).unwrap_or(0.0);
     if answered == 0.0 {
         let missing = vec!["`Status code distribution:` with a status"];
         let read = claims.figures().map(|(figure, ..)| figure.name()).collect();
-        return Err(Unreadable::Incomplete { tool, read, missing });
+        return Err(Unreadable::Incomplete { tool: claims.tool, read, missing });
     }
     require(claims, &[(Figure::Duration, "`Total:`"), (Figure::Throughput, "`Requests/sec:`")])
 }

@@ -2,6 +2,7 @@
 
 use super::{Keeps, TextReader, Tool, require};
 use crate::Unreadable;
+use crate::asked::Flags;
 use crate::claim::{Claims, Figure, Mode};
 use crate::scan::{flag, number, word_after};
 use crate::{commands, text::Text};
@@ -12,12 +13,16 @@ pub(super) const TOOL: Tool = Tool {
     json: None,
     csv: None,
     keeps: Keeps::Told(|claims| Some(claims.get(Figure::Responses)? > 1.5 * claims.get(Figure::ConnectionsOpened)?)),
+    called: &[],
+    // Its echo tells what was asked for.
+    flags: Flags::NONE,
 };
 
 const TEXT: TextReader = TextReader {
     fits: |_| true,
     begins: |line| line.starts_with("Total: connections "),
     ends: |line| line.starts_with("Errors: fd-unavail "),
+    leads: |line| line.starts_with("httperf ") || line.starts_with("Maximum connect burst"),
     read,
 };
 
@@ -37,8 +42,7 @@ const KNOWN: [&str; 12] = [
     "CPU time",
 ];
 
-fn read(text: &Text) -> Result<Claims, Unreadable> {
-    let mut claims = Claims::new("httperf", None);
+fn read(text: &Text, mut claims: Claims) -> Result<Claims, Unreadable> {
     for (n, line) in text.lines() {
         let known = line_of(&mut claims, line, Some(n)) || KNOWN.iter().any(|known| line.starts_with(known));
         claims.unread_lines += u64::from(!known);

@@ -2,14 +2,32 @@
 
 use super::{JsonReader, Keeps, TextReader, Tool, at, require};
 use crate::Unreadable;
+use crate::asked::{Flags, Style, Unit, flag};
 use crate::claim::{Claims, Figure};
 use crate::scan::{count, go_time_ns, number};
 use crate::text::Text;
 use serde_json::Value;
 
-pub(super) const TOOL: Tool = Tool { name: "k6", text: Some(TEXT), json: Some(JSON), csv: None, keeps: Keeps::Always };
+pub(super) const TOOL: Tool =
+    Tool { name: "k6", text: Some(TEXT), json: Some(JSON), csv: None, keeps: Keeps::Always, called: &[], flags: FLAGS };
 
-const TEXT: TextReader = TextReader { fits: |_| true, begins: is_last, ends: is_last, read: read_text };
+const FLAGS: Flags = Flags {
+    style: Style::Getopt,
+    flags: &[
+        flag(&["-u", "--vus"], Figure::Connections, Unit::Number),
+        flag(&["-i", "--iterations"], Figure::Planned, Unit::Number),
+        flag(&["-d", "--duration"], Figure::DurationAsked, Unit::Time),
+        flag(&["--rps"], Figure::RateOffered, Unit::PerSecond),
+    ],
+};
+
+const TEXT: TextReader = TextReader {
+    fits: |_| true,
+    begins: is_last,
+    ends: is_last,
+    leads: |line| line.contains("..: ") && !unmarked(line).starts_with("vus") || is_furniture(line),
+    read: read_text,
+};
 
 const JSON: JsonReader = JsonReader { fits: |value| value.pointer("/metrics/http_reqs").is_some(), read: read_json };
 
@@ -27,8 +45,7 @@ fn unmarked(line: &str) -> &str {
     line.trim_start_matches(['✓', '✗']).trim_start()
 }
 
-fn read_text(text: &Text) -> Result<Claims, Unreadable> {
-    let mut claims = Claims::new("k6", None);
+fn read_text(text: &Text, mut claims: Claims) -> Result<Claims, Unreadable> {
     for (n, line) in text.lines() {
         let n = Some(n);
         let figures = unmarked(line);
@@ -75,8 +92,7 @@ fn is_furniture(line: &str) -> bool {
         || ["HTTP", "EXECUTION", "NETWORK", "running (", "default "].iter().any(|known| line.starts_with(known))
 }
 
-fn read_json(value: &Value) -> Result<Claims, Unreadable> {
-    let mut claims = Claims::new("k6", None);
+fn read_json(value: &Value, mut claims: Claims) -> Result<Claims, Unreadable> {
     // handleSummary puts the figures one level deeper than --summary-export.
     let figure = |metric: &str, key: &str, scale: f64| {
         at(value, &format!("/metrics/{metric}/values/{key}"), scale)
@@ -107,6 +123,6 @@ fn finish(mut claims: Claims) -> Result<Claims, Unreadable> {
     claims.put(Figure::Duration, length.map(|(n, per_s)| n / per_s * 1e9), None);
     claims.put(Figure::Broken, Some(0.0), None);
     claims.put(Figure::Dropped, Some(0.0), None);
-    claims.put(Figure::Timeout, Some(TIMEOUT_NS), None);
+    claims.put_usual(Figure::Timeout, TIMEOUT_NS);
     require(claims, &NEEDED)
 }

@@ -2,11 +2,21 @@
 
 use super::{Keeps, Tool, require};
 use crate::Unreadable;
+use crate::asked::{Flags, Style, Unit, flag};
 use crate::claim::{Claims, Figure, Mode};
 use crate::scan::number;
 use crate::text::Text;
 
-pub(super) const TOOL: Tool = Tool { name: "locust", text: None, json: None, csv: Some(read), keeps: Keeps::Always };
+pub(super) const TOOL: Tool =
+    Tool { name: "locust", text: None, json: None, csv: Some(read), keeps: Keeps::Always, called: &[], flags: FLAGS };
+
+const FLAGS: Flags = Flags {
+    style: Style::Getopt,
+    flags: &[
+        flag(&["-u", "--users"], Figure::Connections, Unit::Number),
+        flag(&["-t", "--run-time"], Figure::DurationAsked, Unit::Time),
+    ],
+};
 
 /// Below 100 ms Locust rounds to whole ms, above to two digits.
 const RESOLUTION_NS: f64 = 1e6;
@@ -27,7 +37,7 @@ const COLUMNS: [(&str, Figure, f64); 12] = [
 ];
 
 /// None when it is no such file.
-pub(super) fn read(text: &Text) -> Option<Result<Claims, Unreadable>> {
+pub(super) fn read(text: &Text, mut claims: Claims) -> Option<Result<Claims, Unreadable>> {
     let (_, head) = text.lines().next()?;
     let csv = |line: &str| -> Option<csv::StringRecord> {
         csv::ReaderBuilder::new().has_headers(false).from_reader(line.as_bytes()).records().next()?.ok()
@@ -35,7 +45,7 @@ pub(super) fn read(text: &Text) -> Option<Result<Claims, Unreadable>> {
     let columns = csv(head)?;
     let is_locust = columns.get(0) == Some("Type") && columns.iter().any(|name| name == "Request Count");
     is_locust.then(|| {
-        let mut claims = Claims::new("locust", Some(Mode::Closed));
+        claims.mode = Some(Mode::Closed);
         let total = text
             .lines()
             .find_map(|(n, line)| csv(line).filter(|row| row.get(1) == Some("Aggregated")).map(|row| (n, row)));

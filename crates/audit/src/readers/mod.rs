@@ -15,7 +15,9 @@ mod table;
 mod vegeta;
 mod wrk;
 
+use super::asked::Flags;
 use super::claim::{Claims, FIGURE_MAX, Figure};
+use super::reason::Reason;
 use super::text::Text;
 use super::{Unreadable, commands};
 use model::Redacted;
@@ -33,6 +35,10 @@ pub(crate) struct Tool {
     csv: Option<CsvReader>,
     /// True if its connections serve more than one request.
     pub(crate) keeps: Keeps,
+    /// Other names under which it is called.
+    called: &'static [&'static str],
+    /// What its command line can ask for.
+    flags: Flags,
 }
 
 /// Whether the connections of a load served more than one request.
@@ -51,16 +57,18 @@ struct TextReader {
     begins: fn(&str) -> bool,
     /// Another one, further down.
     ends: fn(&str) -> bool,
-    read: fn(&Text) -> Result<Claims, Unreadable>,
+    /// A line that may stand in front of the one by which it begins, and belongs to it.
+    leads: fn(&str) -> bool,
+    read: fn(&Text, Claims) -> Result<Claims, Unreadable>,
 }
 
 /// A tool's output as CSV; none where it does not have the columns.
-type CsvReader = fn(&Text) -> Option<Result<Claims, Unreadable>>;
+type CsvReader = fn(&Text, Claims) -> Option<Result<Claims, Unreadable>>;
 
 /// A tool's output as one JSON object.
 struct JsonReader {
     fits: fn(&Value) -> bool,
-    read: fn(&Value) -> Result<Claims, Unreadable>,
+    read: fn(&Value, Claims) -> Result<Claims, Unreadable>,
 }
 
 /// Every tool that is known.
@@ -95,91 +103,149 @@ pub fn tools_in_words() -> String {
 }
 
 /// The readers of text, with their tools.
-fn of_text() -> impl Iterator<Item = (&'static str, &'static TextReader)> {
-    TOOLS.iter().filter_map(|tool| Some((tool.name, tool.text.as_ref()?)))
+fn of_text() -> impl Iterator<Item = (&'static Tool, &'static TextReader)> {
+    TOOLS.iter().filter_map(|tool| Some((tool, tool.text.as_ref()?)))
 }
 
 /// The first reader of CSV that finds its columns.
 fn read_csv(text: &Text) -> Option<Result<Claims, Unreadable>> {
-    TOOLS.iter().filter_map(|tool| tool.csv).find_map(|read| read(text))
+    TOOLS.iter().find_map(|tool| (tool.csv?)(text, tool.claims(text)))
 }
 
-/// Reads the one output in `text`.
-pub(crate) fn read(text: &Text) -> Result<Claims, Unreadable> {
-    let found = outputs(text);
-    let mut claims = match found.as_slice() {
-        [] => read_csv(text).unwrap_or_else(|| table::read(text)).or_else(|error| no_text(text, error)).map_err(
-            |error| match error {
-                Unreadable::Unknown { .. } => wrk::not_started(text).unwrap_or(error),
-                _ => error,
-            },
-        )?,
-        [(tool, line)] => {
-            // A result as JSON below or above is another output.
-            if let Some((tool_of_json, at)) = text.json().and_then(|(at, json)| Some((read_json(&json).ok()?.tool, at)))
-            {
-                let mut found = vec![(*tool, *line), (tool_of_json, at)];
-                found.sort_by_key(|(_, line)| *line);
-                return Err(Unreadable::Several { found });
-            }
-            let (_, reader) = of_text()
-                .find(|(name, reader)| name == tool && (reader.fits)(text))
-                .expect("it was found by its reader");
-            (reader.read)(text)?
-        }
-        _ => return Err(Unreadable::Several { found }),
+/// An output of a text, by the line that it begins in, or why it cannot be read.
+pub(crate) type Found = (u64, Result<Claims, Unreadable>);
+
+/// Reads all outputs in `text`, in their order. A part that cannot be read leaves the others as they are.
+///
+/// # Errors
+/// When there is no output at all.
+pub(crate) fn read(text: &Text) -> Result<Vec<Found>, Unreadable> {
+    let json = text.json().and_then(|(at, json)| Some((at, read_json(text, at, &json).ok()?)));
+    let (above, of_json) = match json {
+        Some((at, found)) => (text.until(at), found),
+        None => (Some(text.clone()), Vec::new()),
     };
-    if claims.command.is_none() && claims.echo.is_none() {
-        claims.command = commands::typed(text, claims.tool);
+    let mut found = above.as_ref().map(of_texts).unwrap_or_default();
+    found.extend(of_json);
+    if !found.is_empty() {
+        return Ok(found);
     }
-    let begins_alike = claims.command.as_ref().is_some_and(|command| text.lines().any(|(_, line)| line == command));
-    // A reader knows no prompts, and httperf's lines by how they begin.
-    if claims.command.is_some() && !(claims.tool == "httperf" && begins_alike) {
-        claims.unread_lines = claims.unread_lines.saturating_sub(1);
-    }
-    claims.url = claims.url.or_else(|| claims.command.as_deref().and_then(commands::url));
-    Ok(claims)
+    let single = read_csv(text).map(|claims| claims.map(|claims| vec![(text.first(), Ok(claims))]));
+    single.unwrap_or_else(|| table::read(text)).or_else(|error| no_text(text, error)).map_err(|error| match error {
+        Unreadable::Unknown { .. } => wrk::not_started(text).unwrap_or(error),
+        _ => error,
+    })
+}
+
+/// The text outputs, each read in its own part of the text.
+fn of_texts(text: &Text) -> Vec<Found> {
+    let found = outputs(text);
+    let first = |(at, (reader, line)): (usize, &(&'static TextReader, u64))| match at.checked_sub(1) {
+        None => text.first(),
+        Some(before) => first_line(text, reader, found[before].1, *line),
+    };
+    let begins: Vec<u64> = found.iter().enumerate().map(first).collect();
+    let ends = begins.iter().skip(1).copied().chain([u64::MAX]);
+    let parts = begins
+        .iter()
+        .zip(ends)
+        .zip(&found)
+        .filter_map(|((begin, end), (_, line))| Some((*line, text.part(*begin..end)?)));
+    parts.filter_map(|(line, part)| Some((line, of_text_alone(&part)?))).collect()
+}
+
+/// The one output of a part.
+fn of_text_alone(text: &Text) -> Option<Result<Claims, Unreadable>> {
+    // Which of the tools that begin alike it is shows in the part alone.
+    let (tool, reader) = of_text().find(|(_, reader)| (reader.fits)(text) && !places(text, reader).is_empty())?;
+    Some((reader.read)(text, tool.claims(text)).map(|claims| tool.finished(claims, text)))
+}
+
+/// The first line of an output that is recognised by `line`: its heading, and the command above it.
+fn first_line(text: &Text, reader: &TextReader, before: u64, line: u64) -> u64 {
+    let above: Vec<(u64, &str)> = text.lines().filter(|(n, _)| (before + 1..line).contains(n)).collect();
+    let leads = |line: &str| (reader.leads)(line) || commands::is_any(line, TOOLS.iter().map(|tool| tool.name));
+    above.iter().rev().take_while(|(_, line)| leads(line)).last().map_or(line, |(n, _)| *n)
 }
 
 /// A file without tool output or table may be JSON; prose that has a line like JSON in it is neither.
-fn no_text(text: &Text, error: Unreadable) -> Result<Claims, Unreadable> {
+fn no_text(text: &Text, error: Unreadable) -> Result<Vec<Found>, Unreadable> {
     let Some((at, json)) = text.json().filter(|_| matches!(error, Unreadable::Unknown { .. })) else {
         return Err(error);
     };
     let is_first = text.lines().next().is_some_and(|(first, _)| first == at);
-    read_json(&json).map_err(|json_error| if is_first { json_error } else { error })
+    read_json(text, at, &json).map_err(|json_error| if is_first { json_error } else { error })
 }
 
-/// Tool and first line of every text output. Of its two marks the more frequent counts, as either may be cut off.
-fn outputs(text: &Text) -> Vec<(&'static str, u64)> {
-    let mut found = Vec::new();
-    for (tool, reader) in of_text().filter(|(_, reader)| (reader.fits)(text)) {
-        let places = |mark: fn(&str) -> bool| -> Vec<u64> {
-            text.lines().filter(|(_, line)| mark(line)).map(|(n, _)| n).collect()
-        };
-        let (begins, ends) = (places(reader.begins), places(reader.ends));
-        let most = if begins.len() >= ends.len() { begins } else { ends };
-        found.extend(most.into_iter().map(|line| (tool, line)));
-    }
+/// Reader and first line of every text output.
+fn outputs(text: &Text) -> Vec<(&'static TextReader, u64)> {
+    let readers = of_text().filter(|(_, reader)| (reader.fits)(text));
+    let mut found: Vec<_> =
+        readers.flat_map(|(_, reader)| places(text, reader).into_iter().map(move |line| (reader, line))).collect();
     found.sort_by_key(|(_, line)| *line);
+    // Some begin alike.
+    found.dedup_by_key(|(_, line)| *line);
     found
 }
 
-fn read_json(json: &str) -> Result<Claims, Unreadable> {
-    let mut values = serde_json::Deserializer::from_str(json).into_iter::<Value>();
-    let value = match values.next() {
-        Some(Ok(value)) => value,
-        Some(Err(error)) => return Err(Unreadable::BrokenJson { error: error.to_string() }),
-        None => return Err(Unreadable::Empty),
+/// Where outputs of a tool are. Of its two marks the more frequent counts, as either may be cut off.
+fn places(text: &Text, reader: &TextReader) -> Vec<u64> {
+    let of =
+        |mark: fn(&str) -> bool| -> Vec<u64> { text.lines().filter(|(_, line)| mark(line)).map(|(n, _)| n).collect() };
+    let (begins, ends) = (of(reader.begins), of(reader.ends));
+    if begins.len() >= ends.len() { begins } else { ends }
+}
+
+/// The results in `json`, which begins in line `at`.
+fn read_json(text: &Text, at: u64, json: &str) -> Result<Vec<Found>, Unreadable> {
+    let values: Result<Vec<Value>, _> = serde_json::Deserializer::from_str(json).into_iter::<Value>().collect();
+    let values = values.map_err(|error| Unreadable::BrokenJson { error: error.to_string() })?;
+    let command = text.until(at);
+    let read = |value: &Value| {
+        let tools = TOOLS.iter().filter_map(|tool| Some((tool, tool.json.as_ref()?)));
+        let (tool, reader) = tools
+            .into_iter()
+            .find(|(_, reader)| (reader.fits)(value))
+            .ok_or_else(|| Unreadable::UnknownJson { keys: keys(value) })?;
+        let claims = command.as_ref().map_or_else(|| Claims::new(tool.name, None), |text| tool.claims(text));
+        (reader.read)(value, claims).map(|claims| tool.finished(claims, text))
     };
-    match values.next() {
-        None => {}
-        Some(Ok(_)) => return Err(Unreadable::SeveralJson),
-        Some(Err(error)) => return Err(Unreadable::BrokenJson { error: error.to_string() }),
+    match values.as_slice() {
+        [] => Err(Unreadable::Empty),
+        [only] => Ok(vec![(at, Ok(read(only)?))]),
+        // Values have no lines of their own any more.
+        several => {
+            let known: Vec<Found> = several.iter().map(|value| (at, read(value))).collect();
+            if known.iter().any(|(_, claims)| claims.is_ok()) { Ok(known) } else { Err(Unreadable::SeveralJson) }
+        }
     }
-    let reader = TOOLS.iter().filter_map(|tool| tool.json.as_ref()).find(|reader| (reader.fits)(&value));
-    let reader = reader.ok_or_else(|| Unreadable::UnknownJson { keys: keys(&value) })?;
-    (reader.read)(&value)
+}
+
+impl Tool {
+    /// No claims yet, but what its command line above the output asks for.
+    fn claims(&self, text: &Text) -> Claims {
+        let names = || [self.name].into_iter().chain(self.called.iter().copied());
+        let typed = names().find_map(|name| Some((name, commands::typed(text, name)?)));
+        let mut claims = Claims::new(self.name, None);
+        if let Some((name, command)) = typed {
+            claims.typed = self.flags.typed(&commands::words_of(&command, name));
+            claims.command = Some(command);
+        }
+        claims
+    }
+
+    /// The claims with what every output has in common.
+    fn finished(&self, mut claims: Claims, text: &Text) -> Claims {
+        let begins_alike = claims.command.as_ref().is_some_and(|command| text.lines().any(|(_, line)| line == command));
+        // A reader knows no prompts, and httperf's lines by how they begin.
+        if claims.command.is_some() && !(self.name == "httperf" && begins_alike) {
+            claims.unread_lines = claims.unread_lines.saturating_sub(1);
+        }
+        claims.reasons = Reason::named(text);
+        claims.is_url_printed = claims.url.as_deref().is_some_and(|url| url.contains("://"));
+        claims.url = claims.url.or_else(|| claims.command.as_deref().and_then(commands::url));
+        claims
+    }
 }
 
 /// The first keys of an object, for a message.

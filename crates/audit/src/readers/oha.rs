@@ -2,22 +2,43 @@
 
 use super::{JsonReader, Keeps, TextReader, Tool, at, hey, put_statuses, require};
 use crate::Unreadable;
+use crate::asked::{Flags, Style, Unit, flag};
 use crate::claim::{Claims, Figure, Mode};
 use serde_json::Value;
 
-pub(super) const TOOL: Tool = Tool { name: "oha", text: Some(TEXT), json: Some(JSON), csv: None, keeps: Keeps::Always };
+pub(super) const TOOL: Tool = Tool {
+    name: "oha",
+    text: Some(TEXT),
+    json: Some(JSON),
+    csv: None,
+    keeps: Keeps::Always,
+    called: &[],
+    flags: FLAGS,
+};
+
+const FLAGS: Flags = Flags {
+    style: Style::Getopt,
+    flags: &[
+        flag(&["-c", "--connections"], Figure::Connections, Unit::Number),
+        flag(&["-n", "--num-requests"], Figure::Planned, Unit::Number),
+        flag(&["-z", "--duration"], Figure::DurationAsked, Unit::Time),
+        flag(&["-q", "--query-per-second"], Figure::RateOffered, Unit::PerSecond),
+        flag(&["-t", "--timeout"], Figure::Timeout, Unit::Time),
+    ],
+};
 
 const TEXT: TextReader = TextReader {
     fits: |text| text.has("Success rate:"),
     begins: |line| line == "Summary:",
     ends: |line| line.starts_with("Response time histogram:"),
-    read: |text| hey::read(text, "oha"),
+    leads: |_| false,
+    read: hey::read,
 };
 
 const JSON: JsonReader = JsonReader { fits: |value| value.pointer("/summary/successRate").is_some(), read };
 
-fn read(value: &Value) -> Result<Claims, Unreadable> {
-    let mut claims = Claims::new("oha", Some(Mode::Closed));
+fn read(value: &Value, mut claims: Claims) -> Result<Claims, Unreadable> {
+    claims.mode = Some(Mode::Closed);
     let figures = [
         (Figure::Duration, "/summary/total"),
         (Figure::LatencyMax, "/summary/slowest"),

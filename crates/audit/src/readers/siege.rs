@@ -2,18 +2,36 @@
 
 use super::{JsonReader, Keeps, TextReader, Tool, at, require};
 use crate::Unreadable;
+use crate::asked::{Flags, Style, Unit, flag};
 use crate::claim::{Claims, Figure, Mode};
 use crate::scan::{after, number};
 use crate::text::Text;
 use serde_json::Value;
 
-pub(super) const TOOL: Tool =
-    Tool { name: "siege", text: Some(TEXT), json: Some(JSON), csv: None, keeps: Keeps::Told(|_| None) };
+pub(super) const TOOL: Tool = Tool {
+    name: "siege",
+    text: Some(TEXT),
+    json: Some(JSON),
+    csv: None,
+    keeps: Keeps::Told(|_| None),
+    called: &[],
+    flags: FLAGS,
+};
+
+const FLAGS: Flags = Flags {
+    style: Style::Getopt,
+    flags: &[
+        flag(&["-c", "--concurrent"], Figure::Connections, Unit::Number),
+        flag(&["-r", "--reps"], Figure::Planned, Unit::NumberEach),
+        flag(&["-t", "--time"], Figure::DurationAsked, Unit::Time),
+    ],
+};
 
 const TEXT: TextReader = TextReader {
     fits: |_| true,
     begins: |line| line.starts_with("Transactions:"),
     ends: |line| line.starts_with("Availability:"),
+    leads: |line| line.starts_with("** ") || line.starts_with("Lifting"),
     read: read_text,
 };
 
@@ -45,8 +63,8 @@ struct Counted {
     failed: Option<f64>,
 }
 
-fn read_text(text: &Text) -> Result<Claims, Unreadable> {
-    let mut claims = Claims::new("siege", Some(Mode::Closed));
+fn read_text(text: &Text, mut claims: Claims) -> Result<Claims, Unreadable> {
+    claims.mode = Some(Mode::Closed);
     let mut counted = Counted::default();
     for (n, line) in text.lines() {
         let first = |label: &str| after(line, label).and_then(|rest| number(rest.split_whitespace().next()?));
@@ -81,8 +99,8 @@ fn read_text(text: &Text) -> Result<Claims, Unreadable> {
     finish(claims, &counted)
 }
 
-fn read_json(value: &Value) -> Result<Claims, Unreadable> {
-    let mut claims = Claims::new("siege", Some(Mode::Closed));
+fn read_json(value: &Value, mut claims: Claims) -> Result<Claims, Unreadable> {
+    claims.mode = Some(Mode::Closed);
     for (_, name, figure, scale) in FIGURES {
         claims.put(figure, at(value, &format!("/{name}"), scale), None);
     }
@@ -105,7 +123,7 @@ fn finish(mut claims: Claims, counted: &Counted) -> Result<Claims, Unreadable> {
     }
     claims.put(Figure::Broken, Some(0.0), None);
     claims.put(Figure::Resolution, Some(RESOLUTION_NS), None);
-    claims.put(Figure::Timeout, Some(TIMEOUT_NS), None);
+    claims.put_usual(Figure::Timeout, TIMEOUT_NS);
     require(
         claims,
         &[

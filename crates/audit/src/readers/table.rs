@@ -1,8 +1,9 @@
 //! A table of loads and throughput as people put it into a page: Markdown or CSV.
 
+use super::Found;
 use crate::Unreadable;
 use crate::claim::{Claims, Mode, Row};
-use crate::scan::number;
+use crate::scan::{number, time_ns};
 use crate::text::Text;
 use model::Redacted;
 
@@ -15,6 +16,9 @@ const RATES: [&str; 2] = ["offered", "rate"];
 const THROUGHPUTS: [&str; 7] = ["throughput", "goodput", "req/s", "requests/s", "rps", "requests per second", "qps"];
 const TIMES: [&str; 3] = ["time per req", "latency", "response time"];
 
+/// Quantiles that are not below the mean, the lowest first: the lowest says most.
+const HIGH: [&str; 6] = ["p90", "p95", "p99", "p99.9", "99%", "max"];
+
 /// Columns of the table by meaning.
 #[derive(Clone, Copy)]
 struct Columns {
@@ -22,11 +26,13 @@ struct Columns {
     throughput: usize,
     /// With the scale of its unit to ns.
     time: Option<(usize, f64)>,
+    /// A quantile from p90 on, or the maximum; its unit is in the column's name or in each cell.
+    high: Option<(usize, Option<f64>)>,
     over_rate: bool,
 }
 
-/// Reads the only table of loads in a text.
-pub(super) fn read(text: &Text) -> Result<Claims, Unreadable> {
+/// Reads the tables of loads in a text.
+pub(super) fn read(text: &Text) -> Result<Vec<Found>, Unreadable> {
     let lines: Vec<(u64, Vec<String>)> = text.lines().map(|(n, line)| (n, cells(line))).collect();
     let heads: Vec<(usize, Columns)> =
         lines.iter().enumerate().filter_map(|(i, (_, cells))| Some((i, columns(cells)?))).collect();
@@ -48,15 +54,19 @@ pub(super) fn read(text: &Text) -> Result<Claims, Unreadable> {
             let start: String = first.chars().take(60).collect();
             Err(Unreadable::Unknown { first: Redacted::text(&start).into_inner() })
         }
-        [(_, columns, rows, body)] => {
-            let mut claims = Claims::new("table", (!columns.over_rate).then_some(Mode::Closed));
-            claims.over_rate = columns.over_rate;
-            claims.table = rows.clone();
-            // Head, rule and rows are what was read.
-            claims.unread_lines = (lines.len() as u64).saturating_sub(*body as u64 + 2);
-            Ok(claims)
+        several => {
+            let of = |(line, columns, rows, body): &(u64, Columns, Vec<Row>, usize)| {
+                let mut claims = Claims::new("table", (!columns.over_rate).then_some(Mode::Closed));
+                claims.over_rate = columns.over_rate;
+                claims.table = rows.clone();
+                if several.len() == 1 {
+                    // Head, rule and rows are what was read.
+                    claims.unread_lines = (lines.len() as u64).saturating_sub(*body as u64 + 2);
+                }
+                (*line, Ok(claims))
+            };
+            Ok(several.iter().map(of).collect())
         }
-        several => Err(Unreadable::Several { found: several.iter().map(|(line, ..)| ("table", *line)).collect() }),
     }
 }
 
@@ -86,7 +96,11 @@ fn columns(cells: &[String]) -> Option<Columns> {
             .find(|(unit, _)| name.contains(unit))
     };
     let time = find(&TIMES).and_then(|at| Some((at, scale(&names[at])?.1)));
-    Some(Columns { load, throughput, time, over_rate })
+    let is_high = |name: &String| {
+        HIGH.iter().any(|quantile| name.split(|c: char| " (,/".contains(c)).any(|word| word == *quantile))
+    };
+    let high = names.iter().position(is_high).map(|at| (at, scale(&names[at]).map(|(_, scale)| scale)));
+    Some(Columns { load, throughput, time, high, over_rate })
 }
 
 fn row(cells: &[String], columns: Columns) -> Option<Row> {
@@ -95,5 +109,9 @@ fn row(cells: &[String], columns: Columns) -> Option<Row> {
         load: positive(columns.load)?,
         throughput_per_s: number(cells.get(columns.throughput)?)?,
         time_ns: columns.time.and_then(|(at, scale)| Some(number(cells.get(at)?)? * scale)),
+        high_ns: columns.high.and_then(|(at, scale)| {
+            let cell = cells.get(at)?;
+            time_ns(cell).or_else(|| Some(number(cell)? * scale?))
+        }),
     })
 }

@@ -2,18 +2,36 @@
 
 use super::{JsonReader, Keeps, TextReader, Tool, at, put_statuses, require};
 use crate::Unreadable;
+use crate::asked::{Flags, Style, Unit, flag};
 use crate::claim::{Claims, FIGURE_MAX, Figure, Mode};
 use crate::scan::{go_time_ns, number};
 use crate::text::Text;
 use serde_json::Value;
 
-pub(super) const TOOL: Tool =
-    Tool { name: "vegeta", text: Some(TEXT), json: Some(JSON), csv: None, keeps: Keeps::Always };
+pub(super) const TOOL: Tool = Tool {
+    name: "vegeta",
+    text: Some(TEXT),
+    json: Some(JSON),
+    csv: None,
+    keeps: Keeps::Always,
+    called: &[],
+    flags: FLAGS,
+};
+
+const FLAGS: Flags = Flags {
+    style: Style::Go,
+    flags: &[
+        flag(&["-rate"], Figure::RateOffered, Unit::PerSecond),
+        flag(&["-duration"], Figure::DurationAsked, Unit::Time),
+        flag(&["-timeout"], Figure::Timeout, Unit::Time),
+    ],
+};
 
 const TEXT: TextReader = TextReader {
     fits: |_| true,
     begins: |line| line.starts_with("Requests") && line.contains("[total, rate"),
     ends: |line| line.starts_with("Success") && line.contains("[ratio]"),
+    leads: |_| false,
     read: read_text,
 };
 
@@ -30,8 +48,8 @@ const NEEDED: [(Figure, &str); 3] = [
     (Figure::Responses, "Status Codes"),
 ];
 
-fn read_text(text: &Text) -> Result<Claims, Unreadable> {
-    let mut claims = Claims::new("vegeta", Some(Mode::Open));
+fn read_text(text: &Text, mut claims: Claims) -> Result<Claims, Unreadable> {
+    claims.mode = Some(Mode::Open);
     let mut errors = false;
     for (n, line) in text.lines() {
         errors |= line.starts_with("Error Set:");
@@ -49,6 +67,10 @@ fn read_text(text: &Text) -> Result<Claims, Unreadable> {
 
 /// `Label   [name, name]   value, value`.
 fn line_of(claims: &mut Claims, line: &str, n: Option<u64>) -> bool {
+    if let ["rate:", rate, "per:", per, "duration:", duration] = line.split_whitespace().collect::<Vec<_>>()[..] {
+        put_asked(claims, rate, per, duration);
+        return true;
+    }
     let Some((label, rest)) = line.split_once('[') else { return false };
     let Some((names, values)) = rest.split_once(']') else { return false };
     if label.trim() == "Status Codes" {
@@ -84,8 +106,16 @@ fn line_of(claims: &mut Claims, line: &str, n: Option<u64>) -> bool {
     ["Requests", "Duration", "Latencies"].contains(&label.trim())
 }
 
-fn read_json(value: &Value) -> Result<Claims, Unreadable> {
-    let mut claims = Claims::new("vegeta", Some(Mode::Open));
+/// What programs around vegeta print of their request.
+fn put_asked(claims: &mut Claims, rate: &str, per: &str, duration: &str) {
+    let words = ["vegeta".to_owned(), format!("-rate={rate}/{per}"), format!("-duration={duration}")];
+    if claims.typed.is_empty() {
+        claims.typed = FLAGS.typed(&words);
+    }
+}
+
+fn read_json(value: &Value, mut claims: Claims) -> Result<Claims, Unreadable> {
+    claims.mode = Some(Mode::Open);
     let figures = [
         (Figure::Planned, "/requests"),
         (Figure::RateSent, "/rate"),
@@ -110,7 +140,7 @@ fn read_json(value: &Value) -> Result<Claims, Unreadable> {
 
 fn finish(mut claims: Claims) -> Result<Claims, Unreadable> {
     claims.put(Figure::Broken, Some(0.0), None);
-    claims.put(Figure::Timeout, Some(TIMEOUT_NS), None);
+    claims.put_usual(Figure::Timeout, TIMEOUT_NS);
     let all = claims.get(Figure::Responses).zip(claims.get(Figure::Duration).filter(|ns| *ns > 0.0));
     // The printed throughput is of successes only.
     claims.put(Figure::Throughput, all.map(|(n, ns)| n / ns * 1e9), None);

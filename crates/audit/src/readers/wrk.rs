@@ -1,55 +1,86 @@
 //! wrk 2 to 4 and wrk2: `Running 30s test @ URL` to `Transfer/sec:`.
 
-use super::{Keeps, TextReader, Tool, require};
-use crate::claim::{Claims, Figure, Mode};
-use crate::scan::{after, bytes, count, flag, number, time_ns, word_after};
+use super::{Keeps, TextReader, Tool, autocannon, require};
+use crate::asked::{Flags, Style, Unit, flag};
+use crate::claim::{Claims, FIGURE_MAX, Figure, Mode};
+use crate::scan::{after, bytes, number, time_ns, word_after};
 use crate::text::Text;
 use crate::{Unreadable, commands};
 use model::Redacted;
 
-pub(super) const WRK: Tool = Tool { name: "wrk", text: Some(TEXT), json: None, csv: None, keeps: Keeps::Always };
+pub(super) const WRK: Tool =
+    Tool { name: "wrk", text: Some(TEXT), json: None, csv: None, keeps: Keeps::Always, called: &[], flags: FLAGS };
 
-pub(super) const WRK2: Tool = Tool { name: "wrk2", text: Some(TEXT_OF_WRK2), ..WRK };
+pub(super) const WRK2: Tool =
+    Tool { name: "wrk2", text: Some(TEXT_OF_WRK2), called: &["wrk"], flags: FLAGS_OF_WRK2, ..WRK };
 
-const TEXT: TextReader = TextReader {
-    fits: |text| !is_wrk2(text) && !text.has("│"),
-    begins: |line| line.starts_with("Running ") && line.contains(" test @ "),
-    ends: |line| line.starts_with("Transfer/sec:"),
-    read: |text| read(text, "wrk"),
+const FLAGS: Flags = Flags {
+    style: Style::Getopt,
+    flags: &[
+        flag(&["-c", "--connections"], Figure::Connections, Unit::Number),
+        flag(&["-t", "--threads"], Figure::Threads, Unit::Number),
+        flag(&["-d", "--duration"], Figure::DurationAsked, Unit::Time),
+        flag(&["-T", "--timeout"], Figure::Timeout, Unit::Time),
+    ],
 };
 
-const TEXT_OF_WRK2: TextReader = TextReader { fits: is_wrk2, read: |text| read(text, "wrk2"), ..TEXT };
+const FLAGS_OF_RATE: Flags =
+    Flags { style: Style::Getopt, flags: &[flag(&["-R", "--rate"], Figure::RateOffered, Unit::PerSecond)] };
+
+const FLAGS_OF_WRK2: Flags = Flags {
+    style: Style::Getopt,
+    flags: &[
+        flag(&["-c", "--connections"], Figure::Connections, Unit::Number),
+        flag(&["-t", "--threads"], Figure::Threads, Unit::Number),
+        flag(&["-d", "--duration"], Figure::DurationAsked, Unit::Time),
+        flag(&["-R", "--rate"], Figure::RateOffered, Unit::PerSecond),
+    ],
+};
+
+const TEXT: TextReader = TextReader {
+    fits: |text| !is_wrk2(text) && !autocannon::has_tables(text),
+    begins: |line| line.starts_with("Running ") && line.contains(" test @ "),
+    ends: |line| line.starts_with("Transfer/sec:"),
+    leads: |_| false,
+    read,
+};
+
+const TEXT_OF_WRK2: TextReader = TextReader { fits: is_wrk2, ..TEXT };
 
 /// It gives up on a response after this, unless told otherwise.
 const TIMEOUT_NS: f64 = 2e9;
 /// wrk2 samples response times once a millisecond.
 const WRK2_RESOLUTION_NS: f64 = 1e6;
 
+/// It calibrates itself in runs of 10 s or more alone; a rate is its alone too.
 fn is_wrk2(text: &Text) -> bool {
-    text.has("Thread calibration: mean lat.") || text.has("Latency Distribution (HdrHistogram")
+    let has_rate = || {
+        let command = commands::typed(text, "wrk2").or_else(|| commands::typed(text, "wrk"));
+        let words = command.map(|command| ["wrk2", "wrk"].map(|name| commands::words_of(&command, name)).concat());
+        !FLAGS_OF_RATE.typed(&words.unwrap_or_default()).is_empty()
+    };
+    text.has("Thread calibration: mean lat.") || text.has("Latency Distribution (HdrHistogram") || has_rate()
 }
 
-fn read(text: &Text, tool: &'static str) -> Result<Claims, Unreadable> {
-    let mode = if tool == "wrk2" { Mode::Open } else { Mode::Closed };
-    let mut claims = Claims::new(tool, Some(mode));
+fn read(text: &Text, mut claims: Claims) -> Result<Claims, Unreadable> {
+    let is_wrk2 = claims.tool == WRK2.name;
+    claims.mode = Some(if is_wrk2 { Mode::Open } else { Mode::Closed });
+    // Forks of wrk2 have the 99th percentile where others have the maximum.
+    let is_fork = text.lines().any(|(_, line)| line.starts_with("Thread Stats") && line.contains(" 99% "));
+    let third_column = if is_fork { Figure::LatencyP99 } else { Figure::LatencyMax };
     // Of wrk2 the uncorrected latencies follow the corrected ones.
     let mut uncorrected = false;
     for (n, line) in text.lines() {
         uncorrected |= line.starts_with("Uncorrected Latency");
-        let known = (uncorrected && is_percentile(line)) || line_of(&mut claims, line, n) || is_spectrum(line);
+        let known =
+            (uncorrected && is_percentile(line)) || line_of(&mut claims, third_column, line, n) || is_spectrum(line);
         claims.unread_lines += u64::from(!known);
     }
-    claims.command = commands::typed(text, tool).or_else(|| commands::typed(text, "wrk"));
-    let command = claims.command.clone().unwrap_or_default();
-    if tool == "wrk" {
-        let asked = flag(&command, &["-T", "--timeout"]);
-        let asked_ns = asked.and_then(|word| time_ns(word).or_else(|| Some(number(word)? * 1e9)));
-        claims.put(Figure::Timeout, asked_ns, None);
-        claims.put(Figure::Timeout, Some(TIMEOUT_NS), None);
-    } else {
+    if is_wrk2 {
         // Its latencies count from the time due: no timeout cuts them.
-        claims.put(Figure::RateOffered, flag(&command, &["-R", "--rate"]).and_then(count), None);
         claims.put(Figure::Resolution, Some(WRK2_RESOLUTION_NS), None);
+    } else {
+        claims.put_usual(Figure::Timeout, TIMEOUT_NS);
     }
     // Neither prints what is zero.
     for silent in [Figure::BadStatus, Figure::Broken, Figure::ConnectErrors, Figure::Timeouts] {
@@ -70,7 +101,7 @@ fn read(text: &Text, tool: &'static str) -> Result<Claims, Unreadable> {
 }
 
 /// One line of the output; false when it is none.
-fn line_of(claims: &mut Claims, line: &str, n: u64) -> bool {
+fn line_of(claims: &mut Claims, third_column: Figure, line: &str, n: u64) -> bool {
     let n = Some(n);
     let words: Vec<&str> = line.split_whitespace().collect();
     match words.as_slice() {
@@ -82,14 +113,15 @@ fn line_of(claims: &mut Claims, line: &str, n: u64) -> bool {
             claims.put(Figure::Threads, number(threads), n);
             claims.put(Figure::Connections, number(connections), n);
         }
-        ["Latency", mean, _, max, share] if share.ends_with('%') => {
+        ["Latency", mean, _, high, share] if share.ends_with('%') => {
             claims.put(Figure::LatencyMean, time_ns(mean), n);
-            claims.put(Figure::LatencyMax, time_ns(max), n);
+            claims.put(third_column, time_ns(high), n);
         }
         [quantile, value] if is_percentile(line) => put_quantile(claims, quantile, time_ns(value), n),
         [requests, "requests", "in", length, _, "read"] => {
             claims.put(Figure::Responses, number(requests), n);
-            claims.put(Figure::Duration, time_ns(length.trim_end_matches(',')), n);
+            // A clock that ran backwards makes it longer than anything.
+            claims.put(Figure::Duration, time_ns(length.trim_end_matches(',')).map(|ns| ns.min(FIGURE_MAX)), n);
         }
         ["Socket", "errors:", ..] => {
             let of = |label: &str| word_after(line, label).and_then(number);

@@ -136,9 +136,18 @@ fn errors(subject: Subject<'_>) -> Outcome {
         percent_exact(share),
         list(&parts)
     );
-    let remedy = "read the server's error log, and lower the load until errors stop".to_owned();
+    let remedy = remedy_of(subject);
     let figures = [("failed", erred), ("attempted", attempted), ("share", share)];
     Outcome::fired(ERRORS.id, state, message, remedy, figures)
+}
+
+/// What helps against the errors that the tool names.
+fn remedy_of(subject: Subject<'_>) -> String {
+    let named: Vec<&str> = subject.claims.reasons.iter().map(|reason| reason.remedy()).collect();
+    match named.as_slice() {
+        [] => "read the server's error log, and lower the load until errors stop".to_owned(),
+        several => several.join("; "),
+    }
 }
 
 fn redirects(subject: Subject<'_>) -> Outcome {
@@ -176,8 +185,17 @@ fn body(subject: Subject<'_>) -> Outcome {
     }
     match wrong {
         Some(wrong) if wrong > WRONG_SHARE * all => {
-            let message =
-                format!("{} of {} responses differed in size from the first", count(wrong as u64), count(all as u64));
+            let message = format!(
+                "{} of {} responses differed in size from the first: the page varies (a token, a date), or some were errors",
+                count(wrong as u64),
+                count(all as u64)
+            );
+            let remedy = match subject.claims.tool {
+                "ab" => {
+                    "fetch the page twice: where it varies by itself use ab -l; otherwise see what differs".to_owned()
+                }
+                _ => "fetch the page twice, and see in what the responses differ".to_owned(),
+            };
             Outcome::fired(BODY.id, FindingState::Invalid, message, remedy, [("wrong_size", wrong), ("responses", all)])
         }
         None if held.is_none() => Outcome::Unchecked("no body size, or nothing to compare it with (--expect-size)"),
@@ -207,6 +225,9 @@ fn censored(subject: Subject<'_>) -> Outcome {
     if n == 0.0 && !close {
         return Outcome::Pass;
     }
+    if claims.tool == "wrk2" && n > 0.0 {
+        return every_two_seconds(n, subject);
+    }
     let share = n / subject.facts.attempted.unwrap_or(n).max(1.0);
     let mut cut: Vec<_> = QUANTILES
         .iter()
@@ -233,6 +254,19 @@ fn censored(subject: Subject<'_>) -> Outcome {
     let remedy = "raise the timeout, or lower the load".to_owned();
     let figures = figures.iter().map(|(key, value)| (key.as_str(), *value));
     Outcome::fired(CENSORED.id, FindingState::Bound, format!("{why}: {bounds}"), remedy, figures)
+}
+
+/// wrk2 counts a timeout for each connection that has waited, and counts it again every 2 s: no number of requests.
+fn every_two_seconds(n: f64, subject: Subject<'_>) -> Outcome {
+    let message = format!(
+        "wrk2 counted {}: it counts each waiting connection again every 2 s, so this is no number of requests; the \
+         quantiles exclude what had no answer",
+        plural(n as u64, "timeout")
+    );
+    let remedy = "lower the rate until there are none".to_owned();
+    let max = subject.claims.get(Figure::LatencyMax).map(|ns| ("max_at_least_ns", ns));
+    let figures = [("timeouts", n)].into_iter().chain(max);
+    Outcome::fired(CENSORED.id, FindingState::Bound, message, remedy, figures)
 }
 
 fn bytes(subject: Subject<'_>) -> Outcome {

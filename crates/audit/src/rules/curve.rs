@@ -12,6 +12,8 @@ const SEQUENTIAL_OFF: f64 = 1.05;
 const HELD_SHARE: f64 = 0.99;
 /// Fewer loads than this say nothing about a bend.
 const POINTS_MIN: usize = 4;
+/// Throughput at the highest load below this share of the highest one has fallen.
+const FALLEN_SHARE: f64 = 0.95;
 /// Loads from this multiple of the knee on are on the plateau.
 const PAST_KNEE: f64 = 1.5;
 
@@ -83,8 +85,22 @@ fn saturated(subject: Subject<'_>) -> Outcome {
         (false, ..) => "the loads do not go past a knee",
     };
     let highest = highest(rows.iter());
-    let message = format!("{why}: the server can do {} or more", rate(highest.map_or(0.0, |row| row.throughput_per_s)));
-    let remedy = "measure higher loads until throughput stops rising".to_owned();
+    let most = rows.iter().max_by(|a, b| a.load.total_cmp(&b.load));
+    let falls = highest.zip(most).is_some_and(|(highest, most)| {
+        !subject.claims.over_rate && most.throughput_per_s < FALLEN_SHARE * highest.throughput_per_s
+    });
+    let per_s = rate(highest.map_or(0.0, |row| row.throughput_per_s));
+    let message = if falls {
+        format!("throughput falls from {per_s} on, and too few loads show where: its peak may be at another load")
+    } else {
+        format!("{why}: the server can do {per_s} or more")
+    };
+    let remedy = if falls {
+        "measure more loads around the highest value"
+    } else {
+        "measure higher loads until throughput stops rising"
+    };
+    let remedy = remedy.to_owned();
     Outcome::fired(NO_FAILING_LOAD.id, FindingState::Bound, message, remedy, [("loads", rows.len() as f64)])
 }
 

@@ -5,11 +5,17 @@ use crate::claim::QUANTILES;
 use crate::{Figure, Mode, Subject};
 use judge::text::{list, round_up};
 use judge::{Fires, Outcome};
-use model::human::{count, time};
+use model::human::{count, plural, time};
 use model::{FindingState, QUANTILE_TAIL_MIN, is_quantile_known};
 
 const INVALID_NS: f64 = 5e9;
 const BOUND_NS: f64 = 30e9;
+/// The highest quantile that is quoted as a matter of course.
+const QUOTED_MAX: f64 = 0.99;
+/// Requests beyond a quantile below which it is one of these requests, and no quantile.
+const WORTHLESS_TAIL: f64 = 10.0;
+/// A latency of such a share of the run is that of a queue that grew all the time.
+const BACKLOG_SHARE: f64 = 0.2;
 /// Steps of a latency that are coarse, as a share of it.
 const STEP_SHARE: f64 = 0.02;
 
@@ -33,6 +39,12 @@ pub(super) const SHORT: AuditRule = AuditRule {
     remarks: "Of the 30 s, 1 % may be missing.",
     data: "duration of the run, responses",
     check: Check::Any(short),
+};
+pub(super) const BACKLOG: AuditRule = AuditRule {
+    id: "ST-02",
+    detects: "open loop above the server's capacity: mean latency above a fifth of the run",
+    data: "open loop, mean or median latency, duration of the run",
+    check: Check::Output(backlog),
 };
 pub(super) const COARSE: AuditRule = AuditRule {
     id: "LD-05",
@@ -58,13 +70,43 @@ fn closed(subject: Subject<'_>) -> Outcome {
 
 fn short(subject: Subject<'_>) -> Outcome {
     let claims = subject.claims;
-    let Some(ns) = claims.get(Figure::Duration) else {
-        return Outcome::Unchecked("duration not in the output");
+    let ns = claims.get(Figure::Duration);
+    let Some(n) = claims.get(Figure::Responses) else {
+        return ns.map_or(Outcome::Unchecked("neither duration nor responses in the output"), |ns| of_time(ns, 0.0));
     };
-    let n = claims.get(Figure::Responses).unwrap_or(0.0);
+    let is_known = |q: f64| is_quantile_known(n, q);
     let few: Vec<_> =
-        QUANTILES.iter().filter(|(figure, q, ..)| claims.get(*figure).is_some() && !is_quantile_known(n, *q)).collect();
-    let by_time = match ns {
+        QUANTILES.iter().filter(|(figure, q, ..)| claims.get(*figure).is_some() && !is_known(*q)).collect();
+    // A p99.9 is printed by tools whether or not anybody asked; a p99 is what is quoted.
+    let is_worthless = few.iter().any(|(_, q, ..)| *q <= QUOTED_MAX && n * (1.0 - q) < WORTHLESS_TAIL);
+    let by_time = ns.and_then(by_time);
+    let few_names: Vec<_> = few.iter().map(|(_, _, name, _)| (*name).to_owned()).collect();
+    let requests = || plural(n as u64, "request");
+    let (state, message) = match (by_time, few_names.as_slice()) {
+        (None, []) if ns.is_none() => return Outcome::Unchecked("duration not in the output"),
+        (None, []) => return Outcome::Pass,
+        (Some(found), []) => found,
+        (Some((state, message)), names) => {
+            (state, format!("{message}; {} are too few for {}", requests(), list(names)))
+        }
+        (None, names) => (FindingState::Bound, format!("{} are too few for {}", requests(), list(names))),
+    };
+    let state = if is_worthless { FindingState::Invalid } else { state };
+    let wanted = few.last().map_or(0.0, |(_, q, ..)| QUANTILE_TAIL_MIN / (1.0 - q));
+    let remedy = match ns {
+        Some(ns) if n > 0.0 => measure_for((wanted / n * ns / 1e9).max(BOUND_NS / 1e9)),
+        Some(_) => measure_for(BOUND_NS / 1e9),
+        None => format!("send {} requests or more", count(wanted.ceil() as u64)),
+    };
+    let mut figures: Vec<_> = ns.map(|ns| ("duration_ns".to_owned(), ns)).into_iter().collect();
+    figures.push(("n".to_owned(), n));
+    figures.extend(few.iter().map(|(_, q, _, key)| (format!("{key}_tail_n"), n * (1.0 - q))));
+    Outcome::fired(SHORT.id, state, message, remedy, figures.iter().map(|(key, value)| (key.as_str(), *value)))
+}
+
+/// What a run is too short for, by its time alone.
+fn by_time(ns: f64) -> Option<(FindingState, String)> {
+    match ns {
         ns if ns < INVALID_NS => {
             Some((FindingState::Invalid, format!("only {} of the required 5 s: chance decides", time(ns))))
         }
@@ -72,20 +114,40 @@ fn short(subject: Subject<'_>) -> Outcome {
             Some((FindingState::Bound, format!("only {} of the advised 30 s: rare events may be missing", time(ns))))
         }
         _ => None,
+    }
+}
+
+fn of_time(ns: f64, n: f64) -> Outcome {
+    let Some((state, message)) = by_time(ns) else { return Outcome::Pass };
+    let remedy = measure_for(BOUND_NS / 1e9);
+    Outcome::fired(SHORT.id, state, message, remedy, [("duration_ns", ns), ("n", n)])
+}
+
+fn measure_for(seconds: f64) -> String {
+    format!("measure {} s or longer", round_up(seconds))
+}
+
+fn backlog(subject: Subject<'_>) -> Outcome {
+    let claims = subject.claims;
+    if claims.mode != Some(Mode::Open) {
+        return Outcome::Unchecked("no open loop, or load model unknown");
+    }
+    let typical = claims.get(Figure::LatencyMean).or_else(|| claims.get(Figure::LatencyP50));
+    let length = claims.get(Figure::DurationAsked).or_else(|| claims.get(Figure::Duration));
+    let Some((typical, length)) = typical.zip(length).filter(|_| !subject.facts.clock_is_broken) else {
+        return Outcome::Unchecked("no typical latency, or no duration");
     };
-    let few_names: Vec<_> = few.iter().map(|(_, _, name, _)| (*name).to_owned()).collect();
-    let (state, message) = match (by_time, few_names.as_slice()) {
-        (None, []) => return Outcome::Pass,
-        (Some(found), []) => found,
-        (Some((state, message)), names) => (state, format!("{message}; too few requests for {}", list(names))),
-        (None, names) => (FindingState::Bound, format!("{} requests are too few for {}", count(n as u64), list(names))),
-    };
-    let wanted = few.last().map_or(0.0, |(_, q, ..)| QUANTILE_TAIL_MIN / (1.0 - q));
-    let seconds = if n > 0.0 { (wanted / n * ns / 1e9).max(BOUND_NS / 1e9) } else { BOUND_NS / 1e9 };
-    let remedy = format!("measure {} s or longer", round_up(seconds));
-    let mut figures = vec![("duration_ns".to_owned(), ns), ("n".to_owned(), n)];
-    figures.extend(few.iter().map(|(_, q, _, key)| (format!("{key}_tail_n"), n * (1.0 - q))));
-    Outcome::fired(SHORT.id, state, message, remedy, figures.iter().map(|(key, value)| (key.as_str(), *value)))
+    if typical <= BACKLOG_SHARE * length {
+        return Outcome::Pass;
+    }
+    let message = format!(
+        "the mean latency is {} in a run of {}: requests queued up, and the latencies only reflect the run length",
+        time(typical),
+        time(length)
+    );
+    let remedy = "offer less than the rate that was reached".to_owned();
+    let figures = [("latency_ns", typical), ("duration_ns", length)];
+    Outcome::fired(BACKLOG.id, FindingState::Invalid, message, remedy, figures)
 }
 
 fn coarse(subject: Subject<'_>) -> Outcome {

@@ -48,7 +48,7 @@ pub fn rules() -> &'static [AuditRule] {
     &ALL
 }
 
-static ALL: [AuditRule; 33] = [
+static ALL: [AuditRule; 35] = [
     client::BUSY,
     client::OFFERED,
     client::CONNECTIONS,
@@ -63,10 +63,12 @@ static ALL: [AuditRule; 33] = [
     answers::REUSE,
     load::CLOSED,
     load::SHORT,
+    load::BACKLOG,
     load::COARSE,
     curve::SINGLE,
     curve::NO_FAILING_LOAD,
     curve::EDGE,
+    CEILING,
     physics::LITTLE,
     physics::UTILISATION,
     curve::SEQUENTIAL,
@@ -151,6 +153,12 @@ pub(crate) const IDENTICAL: AuditRule = AuditRule {
     )],
     remarks: "",
     data: "several outputs with throughput, count, duration and latencies",
+    check: Check::Several,
+};
+pub(crate) const CEILING: AuditRule = AuditRule {
+    id: "SA-07",
+    detects: "the same rate on more connections: a ceiling",
+    data: "several outputs that differ in their number of connections alone",
     check: Check::Several,
 };
 pub(crate) const NO_RAW_DATA: AuditRule = AuditRule {

@@ -1,16 +1,22 @@
 //! RP-07, RP-08 and RP-10: match of command and result, 1/throughput as latency, credentials.
 
 use super::{AuditRule, Check};
-use crate::commands::long_flags;
-use crate::scan::{flag, number, time_ns};
-use crate::{Figure, Subject};
+use crate::asked::Typed;
+use crate::commands::{long_flags, url};
+use crate::scan::number;
+use crate::{Claims, Figure, Subject};
 use judge::text::list;
 use judge::{Fires, Outcome};
 use model::FindingState;
-use model::human::{count, plural, time};
+use model::human::{count, plural, rate, time};
 
 /// A time this close to 1/throughput is computed from it.
 const SAME: f64 = 0.005;
+/// What is typed and printed may differ by rounding.
+const SAME_TYPED: f64 = 0.01;
+/// A run takes longer than was asked for by its last responses, or less by its start.
+const MEASURED_OFF: f64 = 0.1;
+const MEASURED_OFF_NS: f64 = 2e9;
 /// Flags that httperf echoes and a load depends on.
 const ECHOED: [&str; 9] =
     ["server", "server-name", "port", "uri", "rate", "num-conns", "num-calls", "method", "wsesslog"];
@@ -50,12 +56,16 @@ pub(super) const SECRET: AuditRule = AuditRule {
 
 fn command(subject: Subject<'_>) -> Outcome {
     let claims = subject.claims;
-    let Some(command) = claims.command.as_deref() else {
+    let command = claims.command.as_deref().unwrap_or_default();
+    if command.is_empty() && claims.typed.is_empty() {
         return Outcome::Unchecked("no command line above the output");
-    };
+    }
     let differing = match claims.echo.as_deref() {
-        Some(echo) => echoed(command, echo),
+        Some(echo) => Some(echoed(command, echo)),
         None => printed(subject, command),
+    };
+    let Some(differing) = differing else {
+        return Outcome::Unchecked("nothing that the command asks for is in the output");
     };
     if differing.is_empty() {
         return Outcome::Pass;
@@ -84,27 +94,63 @@ fn same_value(one: &str, other: &str) -> bool {
     one.len() == other.len() && one.iter().zip(&other).all(same)
 }
 
-/// Figures that were typed and are printed otherwise. What a shell computes is no figure.
-fn printed(subject: Subject<'_>, command: &str) -> Vec<String> {
-    let typed = |names: &[&str]| flag(command, names).and_then(number);
-    let seconds = |names: &[&str]| {
-        let word = flag(command, names)?;
-        time_ns(word).or_else(|| Some(number(word)? * 1e9))
+/// What was typed and is printed otherwise; none where nothing is both.
+fn printed(subject: Subject<'_>, command: &str) -> Option<Vec<String>> {
+    let claims = subject.claims;
+    let figures = claims.typed.iter().filter_map(|typed| differs(subject, typed));
+    let typed_url = url(command).and_then(|url| place(&url));
+    let url = typed_url.zip(claims.url.as_deref().filter(|_| claims.is_url_printed).and_then(place));
+    let of_url = url.map(|(typed, shown)| (typed != shown).then(|| "another URL was given".to_owned()));
+    let all: Vec<Option<String>> = figures.chain(of_url).collect();
+    (!all.is_empty()).then(|| all.into_iter().flatten().collect())
+}
+
+/// Whether a flag is another in the output, where that tells; what it says then.
+fn differs(subject: Subject<'_>, typed: &Typed) -> Option<Option<String>> {
+    let claims = subject.claims;
+    let shown = match typed.figure {
+        // Their outputs have no words for it: as many as were counted, or as long as it took.
+        Figure::Planned => {
+            claims.printed(typed.figure).or(subject.facts.attempted.filter(|_| ends_by(claims, typed)))?
+        }
+        Figure::DurationAsked => {
+            let asked = claims.printed(typed.figure);
+            asked.or(claims.printed(Figure::Duration).filter(|_| ends_by(claims, typed)))?
+        }
+        figure => claims.printed(figure)?,
     };
-    let pairs = match subject.claims.tool {
-        "wrk" | "wrk2" => vec![
-            ("-c", typed(&["-c", "--connections"]), Figure::Connections),
-            ("-t", typed(&["-t", "--threads"]), Figure::Threads),
-            ("-d", seconds(&["-d", "--duration"]), Figure::DurationAsked),
-        ],
-        "ab" => vec![("-c", typed(&["-c"]), Figure::Connections)],
-        _ => Vec::new(),
+    let exact = claims.printed(typed.figure).is_some();
+    let slack = match typed.figure {
+        // Tools share requests out evenly among their connections.
+        Figure::Planned => SAME_TYPED * typed.value + claims.get(Figure::Connections).unwrap_or(0.0),
+        Figure::DurationAsked if !exact => MEASURED_OFF * typed.value + MEASURED_OFF_NS,
+        _ => SAME_TYPED * typed.value,
     };
-    let differs = |(name, typed, figure): (&str, Option<f64>, Figure)| {
-        let (typed, shown) = typed.zip(subject.claims.get(figure))?;
-        ((typed - shown).abs() > 0.01 * typed).then(|| format!("{name} was given another value"))
+    let is_same = (typed.value - shown).abs() <= slack;
+    let in_words = |value: f64| match typed.figure {
+        Figure::DurationAsked | Figure::Timeout => time(value),
+        Figure::RateOffered => rate(value),
+        _ => count(value as u64),
     };
-    pairs.into_iter().filter_map(differs).collect()
+    let message =
+        || format!("{} asks for {}, and the output has {}", typed.name, in_words(typed.value), in_words(shown));
+    Some((!is_same).then(message))
+}
+
+/// True if nothing else that was typed can have ended the run before.
+fn ends_by(claims: &Claims, typed: &Typed) -> bool {
+    let ends = |figure| matches!(figure, Figure::Planned | Figure::DurationAsked);
+    claims.typed.iter().filter(|one| ends(one.figure)).all(|one| one.figure == typed.figure)
+}
+
+/// Host, port and path of a URL; none of one that a shell computes.
+fn place(url: &str) -> Option<String> {
+    let (scheme, rest) = url.split_once("://").filter(|(_, rest)| !rest.contains('$'))?;
+    let rest = rest.split(['?', '#']).next().unwrap_or(rest).trim_end_matches('/');
+    let (host, path) = rest.split_once('/').map_or((rest, ""), |(host, path)| (host, path));
+    let host = host.rsplit('@').next().unwrap_or(host).to_ascii_lowercase();
+    let port = if scheme.eq_ignore_ascii_case("https") { ":443" } else { ":80" };
+    Some(format!("{}/{path}", host.strip_suffix(port).unwrap_or(&host)))
 }
 
 fn interval(subject: Subject<'_>) -> Outcome {

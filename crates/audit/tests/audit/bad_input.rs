@@ -1,7 +1,7 @@
 //! What cannot be read whole is told, never guessed.
 
 use crate::support::{bytes, folder, plain};
-use audit::{Context, Unreadable, audit};
+use audit::{Audited, Context, Unreadable, audit, audit_all};
 
 #[track_caller]
 fn refused(bytes: &[u8], parts: &[&str]) {
@@ -48,18 +48,44 @@ fn a_translated_output_is_refused() {
     refused(comma.as_bytes(), &["of wrk", "`Requests/sec:`"]);
 }
 
+/// What is found in a text: name, tool and throughput of each output, or why it cannot be read.
+fn found(text: &str) -> Vec<(String, Result<(String, f64), Unreadable>)> {
+    let parts = audit_all("log", text.as_bytes(), &Context::default()).expect("outputs");
+    let told = |one: Audited| (one.record.tool, one.record.throughput_per_s.unwrap_or(0.0).round());
+    parts.into_iter().map(|part| (part.source, part.audited.map(told))).collect()
+}
+
 #[test]
-fn two_outputs_in_a_file_are_named_with_their_lines() {
-    refused(
-        format!("{}\n{}", text("wrk.txt"), text("wrk.txt")).as_bytes(),
-        &["2 outputs", "wrk at line 1, wrk at line 15"],
-    );
-    refused(format!("{}\n{}", text("hey.txt"), text("ab.txt")).as_bytes(), &["2 outputs", "hey at line", "ab at line"]);
-    refused(format!("{}\n{}", text("vegeta.json"), text("vegeta.json")).as_bytes(), &["more than one JSON"]);
-    refused(format!("{}{}", text("wrk.txt"), text("oha.json")).as_bytes(), &["wrk at line 1, oha at line 14"]);
-    // One of them cut at its end, the other at its begin.
-    let both = format!("{}{}", text("wrk.txt").split("Transfer").next().unwrap(), text("wrk-minutes.txt"));
-    refused(both.as_bytes(), &["2 outputs"]);
+fn outputs_in_one_file_are_read_each_by_itself() {
+    let alone = |name: &str| found(&text(name)).remove(0).1.unwrap();
+    for names in [
+        ["wrk.txt", "wrk-minutes.txt"],
+        ["hey.txt", "ab.txt"],
+        ["wrk2.txt", "wrk.txt"],
+        ["hey.txt", "oha.txt"],
+        ["autocannon.txt", "wrk.txt"],
+        ["ab.txt", "ab-errors.txt"],
+        ["httperf.txt", "blog-get-httperf.txt"],
+        ["k6.txt", "k6-new.txt"],
+        ["vegeta.json", "vegeta.json"],
+        ["wrk.txt", "oha.json"],
+        ["siege.txt", "siege-404.txt"],
+    ] {
+        let both = format!("{}\n$ echo next\n{}", text(names[0]), text(names[1]));
+        let read: Vec<_> = found(&both).into_iter().map(|(_, audited)| audited.unwrap()).collect();
+        assert_eq!(read, names.map(alone), "{names:?}");
+    }
+    let sources: Vec<String> =
+        found(&format!("{}\n{}", text("wrk.txt"), text("wrk.txt"))).into_iter().map(|(source, _)| source).collect();
+    assert_eq!(sources, ["log:1", "log:15"]);
+}
+
+#[test]
+fn an_output_that_is_cut_leaves_the_others_as_they_are() {
+    let cut = text("wrk.txt").split("Requests/sec").next().unwrap().to_owned();
+    let read = found(&format!("{cut}\n{}", text("wrk-minutes.txt")));
+    assert!(matches!(read[0].1, Err(Unreadable::Incomplete { .. })), "{read:?}");
+    assert_eq!(read[1].1, Ok(("wrk".to_owned(), 20_650.0)));
 }
 
 #[test]

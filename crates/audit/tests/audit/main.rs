@@ -5,5 +5,6 @@ mod captured;
 mod fuzz;
 mod ledger;
 mod outputs;
+mod public;
 mod support;
 mod variants;

@@ -57,7 +57,7 @@ fn long_about() -> String {
     format!(
         "Judge the saved output of wrk, ab, k6 and other tools\n\nIt says what was measured, and whether it is valid. \
          Reads saved output (stdout \
-         and stderr) of {}; one output per file. Output that cannot be read completely is an error (exit code 2). Secrets \
+         and stderr) of {}; a file may be a log with several outputs. Output that cannot be read completely is an error (exit code 2). Secrets \
          are redacted.",
         audit::tools_in_words()
     )

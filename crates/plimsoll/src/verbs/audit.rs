@@ -3,7 +3,7 @@
 use crate::cli::audit::AuditArgs;
 use crate::exit::{CommandError, Exit};
 use crate::output::printer;
-use audit::{Audited, BYTES_MAX, Context, Processes, Sockets, Text, audit as judge_output, compare};
+use audit::{Audited, BYTES_MAX, Context, Part, Processes, Sockets, Text, audit_all, compare};
 use model::{Redacted, VerdictState};
 use std::fs::File;
 use std::io::Read;
@@ -18,8 +18,13 @@ pub(crate) fn audit(args: &AuditArgs) -> Result<Exit, CommandError> {
     let mut audited = Vec::new();
     let mut unreadable = Vec::new();
     for file in &args.files {
-        match one(file, &context) {
-            Ok(one) => audited.push(one),
+        match all_in(file, &context) {
+            Ok(parts) => {
+                for part in parts {
+                    let named = |error| CommandError::usage(format!("{}: {error}", part.source));
+                    part.audited.map_err(named).map_or_else(|error| unreadable.push(error), |one| audited.push(one));
+                }
+            }
             Err(error) => unreadable.push(error),
         }
     }
@@ -57,10 +62,11 @@ fn deliver(audited: &[Audited], text: Option<&Text>, args: &AuditArgs) -> Result
     Ok(verdicts.map(|verdict| verdict.state).max().unwrap_or(VerdictState::Valid))
 }
 
-fn one(file: &Path, context: &Context) -> Result<Audited, CommandError> {
+/// The outputs in a file.
+fn all_in(file: &Path, context: &Context) -> Result<Vec<Part>, CommandError> {
     let name = Redacted::text(&file.display().to_string());
     let bytes = bytes_of("", file)?;
-    judge_output(&name, &bytes, context).map_err(|error| CommandError::usage(format!("{name}: {error}")))
+    audit_all(&name, &bytes, context).map_err(|error| CommandError::usage(format!("{name}: {error}")))
 }
 
 fn context(args: &AuditArgs) -> Result<Context, CommandError> {

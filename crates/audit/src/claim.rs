@@ -159,6 +159,8 @@ figures! {
     LatencyP999 = "latency_p99_9_ns",
     /// Largest.
     LatencyMax = "latency_max_ns",
+    /// Mean part of the response times in which the client looked up the name and connected.
+    ConnectMean = "connect_mean_ns",
     /// Steps in which the tool prints latencies.
     Resolution = "latency_resolution_ns",
     /// After which the tool gives up on a response.

@@ -42,6 +42,9 @@ fn joined(text: &Text) -> Vec<String> {
 }
 
 fn command(line: &str, tool: &str) -> Option<String> {
+    if !line.contains(tool) {
+        return None;
+    }
     let after_prompt = PROMPTS.iter().filter_map(|prompt| Some(line.split_once(prompt)?.1.trim()));
     let is_command = |text: &&str| {
         let words = words_of(text, tool);

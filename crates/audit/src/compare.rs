@@ -123,8 +123,12 @@ fn like_with_like(audited: &[Audited]) -> Outcome {
     Outcome::fired(LIKE_WITH_LIKE.id, FindingState::Invalid, message, remedy, figures)
 }
 
-/// True if each was made with another number of connections.
+/// True if a log has them, and each was made with another number of connections: whoever keeps them apart means variants.
 fn is_curve(audited: &[Audited]) -> bool {
+    let log = audited.first().and_then(|first| first.log.as_ref());
+    if log.is_none() || audited.iter().any(|one| one.log.as_ref() != log) {
+        return false;
+    }
     let loads: Option<BTreeSet<u64>> =
         audited.iter().map(|one| one.claims.get(Figure::Connections).map(|n| n as u64)).collect();
     let has_rate = audited.iter().any(|one| one.claims.get(Figure::RateOffered).is_some());

@@ -116,6 +116,8 @@ pub struct Audited {
     pub claims: Claims,
     /// Judged, as it is printed.
     pub record: AuditRecord,
+    /// The file that it is a part of, where that has several.
+    pub(crate) log: Option<String>,
 }
 
 /// Input of the rules.
@@ -149,25 +151,26 @@ pub struct Part {
     pub audited: Result<Audited, Unreadable>,
 }
 
-/// Reads and judges all outputs in `bytes`, such as those of a script's log; `source` is what the file is called.
+/// Reads and judges all outputs in `bytes`, such as those of a script's log; `file` is what it is called.
 ///
 /// # Errors
 /// When there is none.
-pub fn audit_all(source: &str, bytes: &[u8], context: &Context) -> Result<Vec<Part>, Unreadable> {
+pub fn audit_all(file: &str, bytes: &[u8], context: &Context) -> Result<Vec<Part>, Unreadable> {
     let text = Text::decode(bytes)?;
     let found = readers::read(&text)?;
     let is_alone = found.len() == 1;
     let secrets = text.lines().map(|(_, line)| count_secrets(line)).sum();
     let part = |(line, claims): (u64, Result<Claims, Unreadable>)| {
-        let source = if is_alone { source.to_owned() } else { format!("{source}:{line}") };
-        let audited = claims.map(|claims| judged(&source, claims, secrets, context));
+        let source = if is_alone { file.to_owned() } else { format!("{file}:{line}") };
+        let log = (!is_alone).then(|| file.to_owned());
+        let audited = claims.map(|claims| judged(&source, log, claims, secrets, context));
         Part { source, audited }
     };
     Ok(found.into_iter().map(part).collect())
 }
 
 /// Judges what an output claims.
-fn judged(source: &str, claims: Claims, secrets: u64, context: &Context) -> Audited {
+fn judged(source: &str, log: Option<String>, claims: Claims, secrets: u64, context: &Context) -> Audited {
     let facts = Facts::of(&claims, context);
     let verdict = rules::judge(Subject { claims: &claims, facts: &facts, context, secrets });
     let hidden = |text: &Option<String>| text.as_ref().map(|text| Redacted::text(text).into_inner());
@@ -192,7 +195,7 @@ fn judged(source: &str, claims: Claims, secrets: u64, context: &Context) -> Audi
         unread_lines: claims.unread_lines,
         verdict,
     };
-    Audited { claims, record }
+    Audited { claims, record, log }
 }
 
 /// Of a table: where more load stops buying throughput; over rates the highest that was held.

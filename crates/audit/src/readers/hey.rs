@@ -90,6 +90,10 @@ fn line_of(claims: &mut Claims, line: &str, n: u64, errors: bool, part: bool) ->
     let n = Some(n);
     if let Some((figure, rest)) = labelled(line) {
         claims.put(figure, time_ns(rest), n);
+    } else if let Some(rest) = after(line, "DNS+dialup:") {
+        // oha has the mean over its connections there.
+        let mean = rest.split(',').next().and_then(time_ns).filter(|_| claims.tool == TOOL.name);
+        claims.put(Figure::ConnectMean, mean, n);
     } else if let Some(rest) = after(line, "Requests/sec:") {
         claims.put(Figure::Throughput, number(rest), n);
     } else if let Some(rest) = after(line, "Size/request:") {

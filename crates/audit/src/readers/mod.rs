@@ -112,6 +112,9 @@ fn read_csv(text: &Text) -> Option<Result<Claims, Unreadable>> {
     TOOLS.iter().find_map(|tool| (tool.csv?)(text, tool.claims(text)))
 }
 
+/// Outputs of one text: more are no log of somebody's.
+const OUTPUTS_MAX: usize = 1_000;
+
 /// An output of a text, by the line that it begins in, or why it cannot be read.
 pub(crate) type Found = (u64, Result<Claims, Unreadable>);
 
@@ -125,7 +128,7 @@ pub(crate) fn read(text: &Text) -> Result<Vec<Found>, Unreadable> {
         Some((at, found)) => (text.until(at), found),
         None => (Some(text.clone()), Vec::new()),
     };
-    let mut found = above.as_ref().map(of_texts).unwrap_or_default();
+    let mut found = above.as_ref().map(of_texts).transpose()?.unwrap_or_default();
     found.extend(of_json);
     if !found.is_empty() {
         return Ok(found);
@@ -138,8 +141,11 @@ pub(crate) fn read(text: &Text) -> Result<Vec<Found>, Unreadable> {
 }
 
 /// The text outputs, each read in its own part of the text.
-fn of_texts(text: &Text) -> Vec<Found> {
+fn of_texts(text: &Text) -> Result<Vec<Found>, Unreadable> {
     let found = outputs(text);
+    if found.len() > OUTPUTS_MAX {
+        return Err(Unreadable::Several { outputs: found.len() });
+    }
     let first = |(at, (reader, line)): (usize, &(&'static TextReader, u64))| match at.checked_sub(1) {
         None => text.first(),
         Some(before) => first_line(text, reader, found[before].1, *line),
@@ -151,7 +157,7 @@ fn of_texts(text: &Text) -> Vec<Found> {
         .zip(ends)
         .zip(&found)
         .filter_map(|((begin, end), (_, line))| Some((*line, text.part(*begin..end)?)));
-    parts.filter_map(|(line, part)| Some((line, of_text_alone(&part)?))).collect()
+    Ok(parts.filter_map(|(line, part)| Some((line, of_text_alone(&part)?))).collect())
 }
 
 /// The one output of a part.
@@ -163,8 +169,9 @@ fn of_text_alone(text: &Text) -> Option<Result<Claims, Unreadable>> {
 
 /// The first line of an output that is recognised by `line`: its heading, and the command above it.
 fn first_line(text: &Text, reader: &TextReader, before: u64, line: u64) -> u64 {
-    let above: Vec<(u64, &str)> = text.lines().filter(|(n, _)| (before + 1..line).contains(n)).collect();
+    let Some(above) = text.part(before + 1..line) else { return line };
     let leads = |line: &str| (reader.leads)(line) || commands::is_any(line, TOOLS.iter().map(|tool| tool.name));
+    let above: Vec<(u64, &str)> = above.lines().collect();
     above.iter().rev().take_while(|(_, line)| leads(line)).last().map_or(line, |(n, _)| *n)
 }
 
@@ -198,8 +205,7 @@ fn places(text: &Text, reader: &TextReader) -> Vec<u64> {
 
 /// The results in `json`, which begins in line `at`.
 fn read_json(text: &Text, at: u64, json: &str) -> Result<Vec<Found>, Unreadable> {
-    let values: Result<Vec<Value>, _> = serde_json::Deserializer::from_str(json).into_iter::<Value>().collect();
-    let values = values.map_err(|error| Unreadable::BrokenJson { error: error.to_string() })?;
+    let values = values(json)?;
     let command = text.until(at);
     let read = |value: &Value| {
         let tools = TOOLS.iter().filter_map(|tool| Some((tool, tool.json.as_ref()?)));
@@ -219,6 +225,30 @@ fn read_json(text: &Text, at: u64, json: &str) -> Result<Vec<Found>, Unreadable>
             if known.iter().any(|(_, claims)| claims.is_ok()) { Ok(known) } else { Err(Unreadable::SeveralJson) }
         }
     }
+}
+
+/// The values in a text, each of which begins with a line; what stands between them is none.
+fn values(json: &str) -> Result<Vec<Value>, Unreadable> {
+    let mut values = Vec::new();
+    let mut rest = json;
+    while values.len() <= OUTPUTS_MAX {
+        let mut stream = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
+        let error = loop {
+            match stream.next() {
+                Some(Ok(value)) => values.push(value),
+                Some(Err(error)) => break Some(error),
+                None => break None,
+            }
+        };
+        let Some(error) = error else { break };
+        if values.is_empty() {
+            return Err(Unreadable::BrokenJson { error: error.to_string() });
+        }
+        let behind = &rest[stream.byte_offset()..];
+        let Some(next) = ["\n{", "\n["].iter().filter_map(|begin| behind.find(begin)).min() else { break };
+        rest = &behind[next + 1..];
+    }
+    Ok(values)
 }
 
 impl Tool {

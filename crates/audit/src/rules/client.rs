@@ -4,12 +4,15 @@ use super::{AuditRule, Check};
 use crate::{Figure, Subject};
 use judge::{Fires, Outcome};
 use model::FindingState;
-use model::human::{count, percent, plural, rate};
+use model::human::{count, percent, plural, rate, time};
 
 /// Share of its one CPU above which a client may have been saturated.
 const BUSY_SHARE: f64 = 0.9;
 /// Share of the offered rate that must have been reached; Nighthawk's.
 const REACHED_SHARE: f64 = 0.99;
+/// Shares of the mean latency that are the client's own: a warning, and invalid.
+const OWN_WAIT_SHARE: f64 = 0.1;
+const OWN_WAIT_INVALID_SHARE: f64 = 0.5;
 /// A rate so far above the offered one is no rounding.
 const EXCEEDED_SHARE: f64 = 1.1;
 /// Of a rate of which less was reached nothing can be said.
@@ -35,6 +38,12 @@ pub(super) const BUSY: AuditRule = AuditRule {
     remarks: "",
     data: "CPU use of the client, which only httperf prints",
     check: Check::Output(busy),
+};
+pub(super) const OWN_WAIT: AuditRule = AuditRule {
+    id: "CL-03",
+    detects: "latencies that are the client's own: above 10 % for names and connections a warning, above half invalid",
+    data: "mean time for names and connections, which only hey has in its response times",
+    check: Check::Output(own_wait),
 };
 pub(super) const OFFERED: AuditRule = AuditRule {
     id: "CL-05",
@@ -105,6 +114,29 @@ fn busy(subject: Subject<'_>) -> Outcome {
     let message = format!("the client used {} of its one CPU: the server may be able to do more", percent(share));
     let remedy = "repeat with a multi-threaded client (plimsoll run -R, wrk2)".to_owned();
     Outcome::fired(BUSY.id, FindingState::Bound, message, remedy, [("client_cpu_share", share)])
+}
+
+fn own_wait(subject: Subject<'_>) -> Outcome {
+    let claims = subject.claims;
+    let both = claims.get(Figure::ConnectMean).zip(claims.get(Figure::LatencyMean).filter(|mean| *mean > 0.0));
+    let Some((connect, mean)) = both else {
+        return Outcome::Unchecked("time for names and connections not in the output");
+    };
+    let share = connect / mean;
+    let state = match share {
+        s if s <= OWN_WAIT_SHARE => return Outcome::Pass,
+        s if s <= OWN_WAIT_INVALID_SHARE => FindingState::Warning,
+        _ => FindingState::Invalid,
+    };
+    let message = format!(
+        "{} of the mean latency ({} of {}) is the time to look up the name and to connect, and not the server's answer",
+        percent(share),
+        time(connect),
+        time(mean)
+    );
+    let remedy = "keep connections open, warm up first, or use the address instead of the name".to_owned();
+    let figures = [("connect_ns", connect), ("mean_ns", mean), ("share", share)];
+    Outcome::fired(OWN_WAIT.id, state, message, remedy, figures)
 }
 
 fn offered(subject: Subject<'_>) -> Outcome {

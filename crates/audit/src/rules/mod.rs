@@ -48,8 +48,9 @@ pub fn rules() -> &'static [AuditRule] {
     &ALL
 }
 
-static ALL: [AuditRule; 35] = [
+static ALL: [AuditRule; 36] = [
     client::BUSY,
+    client::OWN_WAIT,
     client::OFFERED,
     client::CONNECTIONS,
     client::PORTS,
@@ -158,7 +159,7 @@ pub(crate) const IDENTICAL: AuditRule = AuditRule {
 pub(crate) const CEILING: AuditRule = AuditRule {
     id: "SA-07",
     detects: "the same rate on more connections: a ceiling",
-    data: "several outputs that differ in their number of connections alone",
+    data: "a log with several outputs, each on another number of connections",
     check: Check::Several,
 };
 pub(crate) const NO_RAW_DATA: AuditRule = AuditRule {

@@ -19,6 +19,8 @@ const STEPS_MIN: f64 = 20.0;
 const SAME: f64 = 0.1;
 /// Less than this share of the time asked for is not how such a run ends by itself.
 const STOPPED_SHARE: f64 = 0.5;
+/// Usual limits of servers on the requests of a connection: nginx has 1,000, and Apache 100.
+const CLOSED_AFTER: [f64; 2] = [100.0, 1_000.0];
 /// Requests in flight on each connection from which on a script sends several at once.
 const SEVERAL_EACH: f64 = 1.5;
 /// Quantiles of one output may differ by how they are rounded: `0.99m` is up to 0.6 s less than it says.
@@ -226,6 +228,15 @@ fn clock(subject: Subject<'_>) -> Outcome {
         let remedy = "quote the printed rate".to_owned();
         return Outcome::fired(CLOCK.id, FindingState::Warning, message, remedy, figures);
     }
+    if let Some(each) = closed_after(subject.claims, responses) {
+        let message = format!(
+            "exactly {} requests on each connection: the server closed them then (keepalive_requests), h2load never \
+             connects again, and its rate divides by the whole time",
+            count(each as u64)
+        );
+        let remedy = "let the server keep its connections open, or measure with -n".to_owned();
+        return Outcome::fired(CLOCK.id, FindingState::Invalid, message, remedy, figures);
+    }
     // Tools differ in whether failures count.
     let of_the_rate = get(Figure::InRate);
     let fits = of_the_rate
@@ -261,6 +272,14 @@ fn clock(subject: Subject<'_>) -> Outcome {
         None => "measure again".to_owned(),
     };
     Outcome::fired(CLOCK.id, state, message, remedy, figures)
+}
+
+/// Requests after which a server closed each connection of h2load, in a run for a time.
+fn closed_after(claims: &Claims, responses: f64) -> Option<f64> {
+    let connections = claims.get(Figure::Connections).filter(|n| *n > 0.0)?;
+    let each = responses / connections;
+    let is_limit = CLOSED_AFTER.contains(&each);
+    (claims.tool == "h2load" && claims.get(Figure::DurationAsked).is_some() && is_limit).then_some(each)
 }
 
 /// Latencies that are not in the order of their quantiles.

@@ -126,7 +126,9 @@ fn goodput(must: &mut impl FnMut(bool, String), audited: &Audited, counts: &Coun
     let Some(duration_ns) = audited.claims.get(Figure::Duration).filter(|ns| *ns > 0.0) else { return };
     let good = audited.record.goodput_per_s.as_ref().map(|goodput| goodput.value * duration_ns / 1e9);
     let fits = good.is_some_and(|good| (good - counts.good).abs() <= 1e-6 * counts.good.max(1.0));
-    must(fits, format!("goodput of {good:?} responses, not {}", counts.good));
+    // ab cannot tell a body that was cut from a page that varies.
+    let is_untold = good.is_none() && audited.record.tool == "ab" && counts.broken > 0.0 && counts.bad == 0.0;
+    must(fits || is_untold, format!("goodput of {good:?} responses, not {}", counts.good));
 }
 
 /// Good and other statuses are exact. Only where the audit says that sizes are unchecked, cut bodies may be good.

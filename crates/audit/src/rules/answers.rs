@@ -69,7 +69,7 @@ pub(super) const CENSORED: AuditRule = AuditRule {
         "A request had no response within the timeout, or the largest latency is within about 5 % of the \
              timeout.",
     )],
-    remarks: "",
+    remarks: "Every 2 s wrk2 counts a waiting connection again, so that its timeouts are no number of requests.",
     data: "timeouts, or the largest latency and the timeout",
     check: Check::Output(censored),
 };

@@ -34,23 +34,32 @@ pub(super) const BUSY: AuditRule = AuditRule {
     id: "CL-01",
     title: None,
     detects: "The client saturated its CPU, so that the server may be able to do more.",
-    fires: &[Fires::bound("The client used at least 90 % of its one CPU.")],
-    remarks: "",
+    fires: &[Fires::bound("The client used at least 90 % of its one CPU, and the offered rate was not reached.")],
+    remarks: "As httperf polls, it takes all of its CPU at any rate.",
     data: "CPU use of the client, which only httperf prints",
     check: Check::Output(busy),
 };
 pub(super) const OWN_WAIT: AuditRule = AuditRule {
     id: "CL-03",
-    detects: "latencies that are the client's own: above 10 % for names and connections a warning, above half invalid",
+    title: None,
+    detects: "The latencies are partly the client's own, as it looked up names and connected within them.",
+    fires: &[
+        Fires::invalid("More than half of the mean latency is the time for names and connections."),
+        Fires::warning("More than 10 % of the mean latency is the time for names and connections."),
+    ],
+    remarks: "",
     data: "mean time for names and connections, which only hey has in its response times",
     check: Check::Output(own_wait),
 };
 pub(super) const OFFERED: AuditRule = AuditRule {
     id: "CL-05",
     title: None,
-    detects: "The offered rate was not reached.",
-    fires: &[Fires::bound("Less than 99 % of the offered rate was reached.")],
-    remarks: "Nighthawk uses the same threshold.",
+    detects: "The offered rate was not reached, or it was exceeded.",
+    fires: &[
+        Fires::invalid("Less than half of the offered rate was reached, or more than 110 % of it."),
+        Fires::bound("Less than 99 % of the offered rate was reached."),
+    ],
+    remarks: "Nighthawk uses the threshold of 99 %. The offered rate may stand in the command line alone.",
     data: "requested and reached rate",
     check: Check::Output(offered),
 };
@@ -58,10 +67,13 @@ pub(super) const CONNECTIONS: AuditRule = AuditRule {
     id: "CL-06",
     title: None,
     detects: "Fewer connections were open than requested, or the client ran out of file descriptors.",
-    fires: &[Fires::invalid(
-        "The tool ran out of file descriptors, a requested connection was not open, or the limit of open files \
-             is too low for the connections.",
-    )],
+    fires: &[
+        Fires::invalid(
+            "The tool ran out of file descriptors, a requested connection could not be opened, more than 5 % \
+             of them are missing, or the limit of open files is too low for them.",
+        ),
+        Fires::note("Up to 5 % of the connections are missing, as the load threads open equal numbers."),
+    ],
     remarks: "",
     data: "connections requested and failed; better with --nofile",
     check: Check::Output(connections),
@@ -79,7 +91,10 @@ pub(super) const DROPPED: AuditRule = AuditRule {
     id: "CL-14",
     title: None,
     detects: "Requests or iterations were due and never started.",
-    fires: &[Fires::bound("At least one request or iteration was never started.")],
+    fires: &[
+        Fires::invalid("More than 10 % of the requests or iterations were never started."),
+        Fires::bound("At least one request or iteration was never started."),
+    ],
     remarks: "",
     data: "dropped iterations of k6, unsent requests of h2load",
     check: Check::Output(dropped),

@@ -35,7 +35,7 @@ pub(super) const NO_FAILING_LOAD: AuditRule = AuditRule {
         "Each offered rate was sustained to 99 %; or, over connections, there are fewer than four loads or none \
              past a knee.",
     )],
-    remarks: "",
+    remarks: "Where throughput falls at the highest load, its peak may be at a load that is not in the table.",
     data: "four loads or more, for the pool model",
     check: Check::Table(saturated),
 };

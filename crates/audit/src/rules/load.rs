@@ -33,7 +33,10 @@ pub(super) const SHORT: AuditRule = AuditRule {
     title: None,
     detects: "The run was too short, or had too few requests for a printed quantile.",
     fires: &[
-        Fires::invalid("The run was shorter than 5 s."),
+        Fires::invalid(
+            "The run was shorter than 5 s, or fewer than 10 requests are beyond a printed quantile up to the 99th \
+             percentile.",
+        ),
         Fires::bound("The run was shorter than 30 s, or fewer than 100 requests are beyond a printed quantile."),
     ],
     remarks: "Of the 30 s, 1 % may be missing.",
@@ -42,7 +45,10 @@ pub(super) const SHORT: AuditRule = AuditRule {
 };
 pub(super) const BACKLOG: AuditRule = AuditRule {
     id: "ST-02",
-    detects: "open loop above the server's capacity: mean latency above a fifth of the run",
+    title: None,
+    detects: "An open loop was above the server's capacity, so that requests queued up all the time.",
+    fires: &[Fires::invalid("The mean latency, or else the median, is more than a fifth of the run's length.")],
+    remarks: "",
     data: "open loop, mean or median latency, duration of the run",
     check: Check::Output(backlog),
 };

@@ -112,6 +112,7 @@ pub(crate) const LIKE_WITH_LIKE: AuditRule = AuditRule {
             "The variants of a comparison differ in status or by more than 5 % in the size of their bodies, or two \
              page renders in the version of the browser.",
         ),
+        Fires::note("The outputs of one log differ in their number of connections alone: they are loads of one curve."),
     ],
     remarks: "",
     data: "several outputs",
@@ -158,7 +159,10 @@ pub(crate) const IDENTICAL: AuditRule = AuditRule {
 };
 pub(crate) const CEILING: AuditRule = AuditRule {
     id: "SA-07",
-    detects: "the same rate on more connections: a ceiling",
+    title: Some("ceiling"),
+    detects: "The rate was the same on more connections, which is a ceiling.",
+    fires: &[Fires::note("Rates at 1.5 times as many connections or more differ by at most 5 %.")],
+    remarks: "",
     data: "a log with several outputs, each on another number of connections",
     check: Check::Several,
 };

@@ -34,14 +34,16 @@ pub(super) const LITTLE: AuditRule = AuditRule {
     detects: "Rate, latency and connections contradict Little's law.",
     fires: &[
         Fires::invalid(
-            "Rate times mean latency is more than 15 % below the open connections, and no failure explains it.",
+            "Rate times mean latency is more than 15 % below the open connections; or, in a table, a high quantile is \
+             more than 15 % below the mean that connections and rate have.",
         ),
         Fires::warning(
             "Rate times mean latency is more than 5 % below the open connections, or, in an output of wrk, more than \
              5 % above them.",
         ),
     ],
-    remarks: "To its latencies wrk adds synthetic samples.",
+    remarks: "To its latencies wrk adds synthetic samples. With a script it can have several requests in flight on a \
+              connection, and the latency is that of all of them.",
     data: "open connections, throughput, measured mean latency, closed loop without pauses",
     check: Check::Any(little),
 };
@@ -62,10 +64,11 @@ pub(super) const CLOCK: AuditRule = AuditRule {
     detects: "Requests, time and rate contradict each other, as with a wrong clock or an edited output.",
     fires: &[
         Fires::invalid(
-            "Rate times time is more than 10 % off the requests, or the run took less than 1 % of the requested \
-             time.",
+            "Rate times time is more than 10 % off the requests; the run took less than 1 % of the requested time, or \
+             more than a hundred times as long; a lower quantile is above a higher one; or each connection of h2load \
+             had as many requests as servers usually allow.",
         ),
-        Fires::warning("The run took less than half of the requested time."),
+        Fires::warning("The run took less than half of the requested time, or the tool keeps only some results."),
     ],
     remarks: "",
     data: "requests, time and rate, and the requested duration",

@@ -28,8 +28,9 @@ pub(super) const COMMAND: AuditRule = AuditRule {
     title: Some("command and output differ"),
     detects: "The command line does not match the output.",
     fires: &[Fires::invalid("The output lacks an option of the command line, or has another value of it.")],
-    remarks: "",
-    data: "command line above the output, and its echo in the output",
+    remarks: "Requests, time, connections, threads, rate and URL are compared, as far as both have them. A run that may \
+              end for another reason may be shorter.",
+    data: "command line above the output, and something that it asks for in the output",
     check: Check::Output(command),
 };
 pub(super) const INTERVAL: AuditRule = AuditRule {

@@ -51,7 +51,7 @@ static LEDGER: [Entry; 31] = [
     Entry { id: "M22", mistake: "noise read as a trend", caught: By(&[("ST-06", Note)], || one("concurrency-table.md"), "the table") },
     Entry { id: "M23", mistake: "wrong units: users for requests, unrelated quantities divided", caught: Not("not in an output; figures without a result are RP-06") },
     Entry { id: "M24", mistake: "something else verified than what was configured", caught: Not("not in an output") },
-    Entry { id: "M25", mistake: "client saturated, or on the server", caught: By(&[("CL-01", Bound)], || one("blog-mariadb-1500-httperf.txt"), "an output of httperf, which prints its CPU use") },
+    Entry { id: "M25", mistake: "client saturated, or on the server", caught: By(&[("CL-01", Bound)], || one("blog-mariadb-1000-httperf.txt"), "an output of httperf, which prints its CPU use") },
     Entry { id: "M26", mistake: "client out of ports and sockets", caught: By(&[("NE-09", Note)], sockets, "`--ss`; address errors of httperf are CL-07") },
     Entry { id: "M27", mistake: "profile taken while there was no load", caught: Not("not in an output") },
     Entry { id: "M28", mistake: "saturation demanded and not checked", caught: By(&[("SA-01", Bound), ("SA-03", Bound)], || one("offered-table.csv"), "a table of loads") },

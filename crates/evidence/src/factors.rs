@@ -170,6 +170,8 @@ fn of_plan(plan: &Plan, environment: &Environment) -> Vec<Factor> {
         pipeline: _,
         // A run has the load among its factors, and other results vary it.
         load: _,
+        // Its requests are what has to be alike.
+        recording: _,
         // Two results may differ in these.
         numbering: _,
         warmup_requests: _,

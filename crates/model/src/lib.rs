@@ -114,8 +114,8 @@ pub use observed::{
 };
 pub use php::{PhpClock, PhpFunction, PhpProfiled};
 pub use plan::{
-    Arrivals, BODY_SAMPLE_EVERY, Contract, Load, Numbering, Plan, Protocol, Request, SizeBand, Stop, Target, TlsPlan,
-    Warmup,
+    Arrivals, BODY_SAMPLE_EVERY, Contract, Load, Numbering, Plan, Protocol, Recording, Request, SizeBand, Stop, Target,
+    TlsPlan, Warmup,
 };
 pub use plausible::Plausible;
 pub use probe::{Body, Coded, Fetch, Probe};

@@ -1,5 +1,6 @@
 //! Plan of one load: validated, serialisable, complete.
 
+use crate::human::plural;
 use crate::{Address, NS_PER_S, Quantile};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -17,6 +18,9 @@ pub struct Plan {
     pub tls: Option<TlsPlan>,
     /// What is asked for, at least one request; several are mixed by weight.
     pub requests: Vec<Request>,
+    /// What was taken of the recording that the requests are from; none of requests from elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recording: Option<Recording>,
     /// Requests that a connection may have out at the same time; above 1 in closed loops only.
     #[serde(default = "one")]
     pub pipeline: u32,
@@ -124,6 +128,45 @@ pub struct Request {
     /// What its response must be to count as good.
     #[serde(default)]
     pub contract: Contract,
+}
+
+/// What was taken of a recording (`--har`). Every recorded request is in one of the other counts.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recording {
+    /// Scheme, host and port of the server whose requests were taken, as it was recorded.
+    pub origin: String,
+    /// Requests that were taken.
+    pub taken: u64,
+    /// Requests that were recorded with an answer, to whichever server.
+    pub recorded: u64,
+    /// Requests that were left out because they went to other servers.
+    pub other_servers: u64,
+    /// Requests to this server that were left out because a redirect was the answer.
+    pub redirects: u64,
+    /// Requests to this server that were left out because their body was not recorded.
+    pub without_body: u64,
+}
+
+impl Recording {
+    /// What was left out, by its reason; none if everything was taken.
+    #[must_use]
+    pub fn left_out(&self) -> Option<String> {
+        let to_others = format!("{} to other servers", plural(self.other_servers, "request"));
+        let redirected =
+            format!("{} that {} answered by a redirect", plural(self.redirects, "request"), were(self.redirects));
+        let without_body = format!("{} whose body was not recorded", plural(self.without_body, "request"));
+        let counts = [(self.other_servers, to_others), (self.redirects, redirected), (self.without_body, without_body)];
+        let texts: Vec<String> = counts.into_iter().filter(|(count, _)| *count > 0).map(|(_, text)| text).collect();
+        match texts.split_last() {
+            None => None,
+            Some((last, [])) => Some(last.clone()),
+            Some((last, before)) => Some(format!("{} and {last}", before.join(", "))),
+        }
+    }
+}
+
+const fn were(count: u64) -> &'static str {
+    if count == 1 { "was" } else { "were" }
 }
 
 /// Where the numbers and names in templates begin, so that no two loads of a measurement make the same ones.
@@ -287,6 +330,7 @@ impl Plan {
             target,
             tls: None,
             requests: vec![Request::get("/")],
+            recording: None,
             pipeline: 1,
             numbering: Numbering::default(),
             load,
@@ -370,6 +414,20 @@ mod tests {
         assert_eq!(shown("http://[::1]:81/a", "[::1]:81"), "http://[::1]:81/a");
         assert_eq!(shown("http://[::1]:81/a", "[::1]:82"), "http://[::1]:81/a ([::1]:82)");
         assert_eq!(shown("http://h/", "unix:/s"), "http://h/ (unix:/s)");
+    }
+
+    #[test]
+    fn what_was_left_out_of_a_recording_is_said_by_its_reason() {
+        let of = |other_servers, redirects, without_body| {
+            Recording { other_servers, redirects, without_body, ..Recording::default() }.left_out()
+        };
+        assert_eq!(of(0, 0, 0), None);
+        assert_eq!(of(0, 1, 0).unwrap(), "1 request that was answered by a redirect");
+        assert_eq!(
+            of(4, 2, 1).unwrap(),
+            "4 requests to other servers, 2 requests that were answered by a redirect and 1 request whose body was not \
+             recorded"
+        );
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::Fault::{self, Closed, Open, Sweep};
 use crate::{Mutate, clean_open_run, clean_sweep, far_away, generator, machine, server, set_counter, tls};
 use model::{
-    AgentLoss, AgentRecord, AgentStart, AgentWindow, Arrivals, Estimate, Evidence, Load, NS_PER_S, SourceId,
+    AgentLoss, AgentRecord, AgentStart, AgentWindow, Arrivals, Estimate, Evidence, Load, NS_PER_S, Recording, SourceId,
     SweepEvidence, TlsSession,
 };
 
@@ -110,6 +110,7 @@ pub(super) static FAULTS: &[(&str, &str, Fault)] = &[
         Open(|e| e.sends_ns = (0..2000).map(|i| i / 10 * 4_000_000).collect()),
     ),
     ("LD-07", "one URL", Closed(|_| {})),
+    ("LD-09", "recording of which 12 of 41 requests were taken", Closed(|e| e.plan.recording = Some(recording()))),
     (
         "LD-08",
         "client and server share two CPUs, 97 % busy",
@@ -193,6 +194,12 @@ pub(super) static FAULTS: &[(&str, &str, Fault)] = &[
         }),
     ),
 ];
+
+/// A page that is mostly made of what other servers send.
+fn recording() -> Recording {
+    let origin = "http://shop.example".to_owned();
+    Recording { origin, taken: 12, recorded: 41, other_servers: 28, redirects: 1, without_body: 0 }
+}
 
 fn curve() -> SweepEvidence {
     clean_sweep(&[(1.0, 100.0), (2.0, 170.0), (4.0, 200.0), (8.0, 198.0)])

@@ -7,7 +7,7 @@ pub(crate) use har::parse as parse_har;
 pub(crate) use url_list::parse as parse_url_list;
 
 use crate::{InputError, TargetUrl, read_at_most, text_at_most};
-use model::Request;
+use model::{Recording, Request};
 use std::path::{Path, PathBuf};
 
 /// Most requests of a mix.
@@ -35,7 +35,9 @@ pub struct Listed {
     pub origin: Option<TargetUrl>,
     /// At least one.
     pub requests: Vec<Request>,
-    /// What the user should know about what was left out; empty when nothing was.
+    /// What was taken of the recording; none of a list.
+    pub recording: Option<Recording>,
+    /// What the user should know about how the file was read; empty when there is nothing.
     pub note: String,
 }
 

@@ -41,7 +41,7 @@ fn parse_within(bodies_max_bytes: u64, text: &str, path: &Path, url: Option<&Tar
     if requests.is_empty() {
         return Err(InputError::new(format!("--urls {}: there is no request in the file; {FORM}", path.display())));
     }
-    Ok(Listed { origin, requests, note: String::new() })
+    Ok(Listed { origin, requests, recording: None, note: String::new() })
 }
 
 /// Reads a line. The first URL with a host says where everything goes.

@@ -64,6 +64,7 @@ pub(crate) static CATALOGUE: &[Rule] = &[
     load::coarse::RULE,
     load::bursts::RULE,
     load::single_url::RULE,
+    load::recording::RULE,
     load::colocated::RULE,
     load::backlog::RULE,
     load::modes::RULE,

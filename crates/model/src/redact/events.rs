@@ -171,6 +171,7 @@ impl Redact for Plan {
     fn redact(&mut self) {
         url(&mut self.target.url);
         self.requests.iter_mut().for_each(Redact::redact);
+        self.recording.iter_mut().for_each(|recording| url(&mut recording.origin));
     }
 }
 

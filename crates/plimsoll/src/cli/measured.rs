@@ -54,14 +54,15 @@ pub(crate) struct RequestArgs {
     /// A line is [WEIGHT] [METHOD] PATH|URL [BODY|@FILE].
     ///
     /// Such as /index.html or 3 POST /cart @cart.json; defaults are weight 1 and GET, with a body POST, # begins a
-    /// comment. All requests go to one server.
+    /// comment. All requests go to one server. Lists of siege, targets of vegeta, and scripts of wrk that only set
+    /// constant texts are read too.
     #[allow(rustdoc::broken_intra_doc_links, rustdoc::invalid_html_tags, reason = "help that is printed as it stands")]
     #[arg(long, value_name = "FILE", conflicts_with_all = ["method", "body", "har"])]
     pub(crate) urls: Option<PathBuf>,
     /// HAR file (1.1 or 1.2) recorded by a browser, as a mix of requests
     ///
-    /// Takes the requests to the server of the URL, or else to the server recorded first; each must be answered with
-    /// its recorded status.
+    /// Takes the requests to the server of the URL, or else to the server of the recorded page; each must be answered
+    /// with its recorded status. Redirects, and requests whose body was not recorded, are left out (LD-09).
     #[arg(hide_short_help = true, long, value_name = "FILE", conflicts_with_all = ["method", "body"])]
     pub(crate) har: Option<PathBuf>,
     /// Template fields in path, headers and body, filled in for each request

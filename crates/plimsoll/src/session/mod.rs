@@ -154,9 +154,9 @@ impl Session {
             None => options.url.map(TargetUrl::parse).transpose()?,
         };
         let listed = draft.listed(url.as_ref())?;
-        let (origin, requests, note) = match listed {
-            Some(listed) => (listed.origin, Some(listed.requests), listed.note),
-            None => (url, None, String::new()),
+        let (origin, note) = match &listed {
+            Some(listed) => (listed.origin.clone(), listed.note.clone()),
+            None => (url, String::new()),
         };
         let mut sut = match (served, origin) {
             (Some(served), _) => served,
@@ -166,7 +166,7 @@ impl Session {
             }
             (None, None) => Sut::builtin(draft, cpus, &stop, &progress)?,
         };
-        let mut settings = draft.settings(&sut.url, requests)?;
+        let mut settings = draft.settings(&sut.url, listed)?;
         sut.adapt(&mut settings)?;
         let started = clock::wall_clock();
         let token = token(&started);

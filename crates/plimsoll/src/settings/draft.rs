@@ -84,13 +84,15 @@ impl Draft {
     }
 
     /// The settings for `url`; `listed` are requests from a file.
-    pub(crate) fn settings(&self, url: &TargetUrl, listed: Option<Vec<Request>>) -> Result<Settings, CommandError> {
+    pub(crate) fn settings(&self, url: &TargetUrl, listed: Option<Listed>) -> Result<Settings, CommandError> {
         // In FastCGI lengths stand before what they count.
         if self.request.template && url.protocol() == Protocol::FastCgi {
             return Err(CommandError::usage("--template is for http:// and https:// URLs, not for FastCGI"));
         }
-        let own = || vec![Request { path: url.path.clone(), ..self.request.clone() }];
-        let mut requests = listed.unwrap_or_else(own);
+        let (mut requests, recording) = match listed {
+            Some(listed) => (listed.requests, listed.recording),
+            None => (vec![Request { path: url.path.clone(), ..self.request.clone() }], None),
+        };
         if self.request.template {
             for request in &mut requests {
                 request.template = true;
@@ -99,6 +101,7 @@ impl Draft {
         }
         Ok(Settings {
             requests,
+            recording,
             tls: self.tls(url)?,
             connect_override: ConnectOverride::new(self.detour.as_ref(), url)?,
             ..self.common.clone()

@@ -18,7 +18,9 @@ use crate::environment::{is_local, usable_cpus};
 use crate::exit::CommandError;
 use connect_override::ConnectOverride;
 use expect::Expect;
-use model::{Address, Arrivals, Count, Load, Numbering, Plan, Quantile, Request, Stop, Target, TlsPlan, Warmup};
+use model::{
+    Address, Arrivals, Count, Load, Numbering, Plan, Quantile, Recording, Request, Stop, Target, TlsPlan, Warmup,
+};
 use target_url::TargetUrl;
 
 /// Most connections of one run; beyond it local ports and descriptors end long before.
@@ -46,6 +48,8 @@ const TIME_MAX_NS: u64 = 7 * 24 * 3600 * model::NS_PER_S;
 pub(crate) struct Settings {
     /// What is asked for; their contracts are what is declared until the probe has looked.
     pub(crate) requests: Vec<Request>,
+    /// What was taken of the recording that they are from.
+    pub(crate) recording: Option<Recording>,
     pub(crate) pipeline: u32,
     pub(crate) tls: Option<TlsPlan>,
     /// Where to connect instead of the host of the URL.
@@ -88,6 +92,7 @@ impl Settings {
                 protocol: url.protocol(),
             },
             requests: self.requests.clone(),
+            recording: self.recording.clone(),
             pipeline: self.pipeline,
             numbering,
             tls: self.tls.clone(),

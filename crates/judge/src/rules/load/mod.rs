@@ -11,6 +11,7 @@ pub(crate) mod few_units;
 pub(crate) mod modes;
 pub(crate) mod omission;
 pub(crate) mod outlier;
+pub(crate) mod recording;
 pub(crate) mod settled;
 pub(crate) mod single_url;
 pub(crate) mod too_short;

@@ -39,6 +39,13 @@ pub(super) static ALL: &[Real] = &[
         clean: "target; printf '/bytes/100\\n/bytes/200\\n' >urls; load 2s / --urls urls -c 8",
     },
     Real {
+        rules: &["LD-09"],
+        fault: "recording of a page of which one request in three goes to its own server",
+        may: &[],
+        faulty: "target; recording shop cdn cdn >page.har; load 2s / --har page.har -c 8",
+        clean: "target; recording shop shop shop >page.har; load 2s / --har page.har -c 8",
+    },
+    Real {
         rules: &["LD-08"],
         fault: "client and server on the same CPUs",
         may: &[],

@@ -31,6 +31,18 @@ target() {
     listening
 }
 
+# recording HOST...: a recording (HAR) of a page with a request to each of these hosts; the first has sent the page itself.
+recording() {
+    local host separator= type=text/html
+    printf '{"log": {"entries": ['
+    for host in "$@"; do
+        printf '%s{"request": {"method": "GET", "url": "http://%s/bytes/100"},' "$separator" "$host"
+        printf ' "response": {"status": 200, "content": {"mimeType": "%s"}}}' "$type"
+        separator=, type=text/css
+    done
+    printf ']}}'
+}
+
 # serve SERVER FLAGS: another server, on CPU 0.
 serve() {
     "$PLIMSOLL" serve "$@" --port 8080 --cpus 0 >listening &

@@ -165,7 +165,7 @@ fn check_target(url: Option<&str>, draft: &Draft) -> Result<(), CommandError> {
     let url = url.map(TargetUrl::parse).transpose()?;
     let listed = draft.listed(url.as_ref())?;
     match url {
-        Some(url) => draft.settings(&url, listed.map(|listed| listed.requests)).map(drop),
+        Some(url) => draft.settings(&url, listed).map(drop),
         None => Ok(()),
     }
 }

@@ -1,16 +1,17 @@
 //! `--har FILE`: what a browser has recorded (HTTP Archive 1.1 and 1.2).
 //!
-//! Texts of the recording are borrowed from its file, and contents of responses, which are most of it, are skipped: what is
-//! read takes less memory than the file.
+//! What is read takes less memory than the file: `format` reads it, `choice` says which of its requests are taken.
+
+mod choice;
+mod format;
 
 use super::{Listed, REQUESTS_MAX, add};
 use crate::{InputError, TargetUrl};
-use model::{Contract, Request};
-use serde::Deserialize;
-use std::borrow::Cow;
+use choice::{Answered, Choice};
+use format::{Entry, Pair, Post};
+use model::{Contract, Recording, Request};
 use std::path::Path;
 
-const VERSIONS: [&str; 2] = ["1.1", "1.2"];
 /// Headers that belong to the connection, to its length, or to what this browser had in its cache: a visitor who comes
 /// for the first time sends none of them.
 const DROPPED: [&str; 15] = [
@@ -31,133 +32,27 @@ const DROPPED: [&str; 15] = [
     "upgrade",
 ];
 
-/// The begin of every version.
-#[derive(Deserialize)]
-struct AnyHar {
-    log: Option<AnyLog>,
-}
-
-#[derive(Deserialize)]
-struct AnyLog {
-    version: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Har<'a> {
-    #[serde(borrow)]
-    log: Log<'a>,
-}
-
-#[derive(Deserialize)]
-struct Log<'a> {
-    #[serde(borrow)]
-    entries: Vec<Entry<'a>>,
-}
-
-#[derive(Deserialize)]
-struct Entry<'a> {
-    #[serde(borrow)]
-    request: Recorded<'a>,
-    response: Answered,
-}
-
-#[derive(Deserialize)]
-struct Recorded<'a> {
-    #[serde(borrow)]
-    method: Cow<'a, str>,
-    #[serde(borrow)]
-    url: Cow<'a, str>,
-    #[serde(borrow, default)]
-    headers: Vec<Pair<'a>>,
-    #[serde(borrow, rename = "postData")]
-    post: Option<Post<'a>>,
-}
-
-#[derive(Deserialize)]
-struct Answered {
-    status: i64,
-}
-
-#[derive(Deserialize)]
-struct Post<'a> {
-    #[serde(borrow, default)]
-    text: Cow<'a, str>,
-    #[serde(borrow, default)]
-    params: Vec<Pair<'a>>,
-}
-
-#[derive(Deserialize)]
-struct Pair<'a> {
-    #[serde(borrow)]
-    name: Cow<'a, str>,
-    #[serde(borrow, default)]
-    value: Cow<'a, str>,
-}
-
-/// The requests in the `text` of the file `path`, those to one server: to `url` if there are any, else to the first one.
+/// The requests in the `text` of the file `path`, those to one server: to `url` if there are any.
 pub(crate) fn parse(text: &str, path: &Path, url: Option<&TargetUrl>) -> Result<Listed, InputError> {
     let wrong = |why: String| InputError::new(format!("--har {}: {why}", path.display()));
-    let log = log(text).map_err(wrong)?;
-    let recorded = server(&log, url).ok_or_else(|| wrong("no answered http or https request is in it".into()))?;
+    let log = format::log(text).map_err(wrong)?;
+    let Choice { server, taken, counts } = Choice::of(&log, url).map_err(wrong)?;
     let mut requests = Vec::new();
-    let mut taken = 0;
-    let usable = log.entries.iter().filter_map(|entry| Some((place(entry)?, entry)));
-    for (place, entry) in usable.filter(|(place, _)| place.is_same_server(&recorded)) {
-        taken += 1;
-        add(&mut requests, request(&place, entry));
+    for Answered { place, entry } in &taken {
+        add(&mut requests, request(place, entry));
         if requests.len() > REQUESTS_MAX {
             return Err(wrong(format!("a mix has at most {REQUESTS_MAX} requests")));
         }
     }
-    let origin = url.unwrap_or(&recorded);
-    let to = match origin.is_same_server(&recorded) {
+    let origin = url.unwrap_or(&server);
+    let to = match origin.is_same_server(&server) {
         true => "are in the mix".to_owned(),
         false => format!("go to {}", origin.origin()),
     };
-    let total = log.entries.len();
-    let note = format!("{taken} of the {total} recorded requests, those to {}, {to}", recorded.origin());
-    Ok(Listed { origin: Some(origin.clone()), requests, note })
-}
-
-/// The server whose requests are taken; none when nothing can be repeated.
-fn server(log: &Log<'_>, url: Option<&TargetUrl>) -> Option<TargetUrl> {
-    let mut places = log.entries.iter().filter_map(place).peekable();
-    let first = places.peek().cloned()?;
-    let named = url.filter(|url| places.any(|place| place.is_same_server(url)));
-    Some(named.cloned().unwrap_or(first))
-}
-
-fn log(text: &str) -> Result<Log<'_>, String> {
-    let text = text.trim_start_matches('\u{feff}');
-    let other = |error: serde_json::Error| match (error.is_data(), error.to_string()) {
-        (false, why) => format!("it is not JSON: {why}"),
-        (true, why) if why.starts_with("missing field") => format!("it is not a HAR: {why}"),
-        // What stands there in its place may be a secret of the recording.
-        (true, _) => {
-            format!("it is not a HAR: line {}, column {} has something else than a HAR", error.line(), error.column())
-        }
-    };
-    // The version first: what another one says may not be readable at all.
-    let any: AnyHar = serde_json::from_str(text).map_err(other)?;
-    match any.log.and_then(|log| log.version) {
-        None => return Err("it is not a HAR: there is no log.version in it".into()),
-        Some(version) if !VERSIONS.contains(&version.as_str()) => {
-            let (version, known) = (version.escape_debug(), VERSIONS.join(" and "));
-            return Err(format!("it is a HAR of version {version}; known are {known}"));
-        }
-        Some(_) => {}
-    }
-    serde_json::from_str::<Har<'_>>(text).map(|har| har.log).map_err(other)
-}
-
-/// Where a request went; none when it cannot be repeated: not http, not answered, a tunnel, or with a method that is none,
-/// which would become another request on the wire.
-fn place(entry: &Entry<'_>) -> Option<TargetUrl> {
-    let is_sent = super::method(&entry.request.method).is_ok();
-    let is_answered = (200..600).contains(&entry.response.status);
-    // Browsers leave fragments in; they are not sent.
-    let url = entry.request.url.split('#').next()?;
-    TargetUrl::parse(url).ok().filter(|_| is_answered && is_sent && url.starts_with("http"))
+    let Recording { taken, recorded, .. } = counts;
+    let left_out = counts.left_out().map(|left_out| format!("; left out: {left_out}")).unwrap_or_default();
+    let note = format!("{taken} of the {recorded} recorded requests, those to {}, {to}{left_out}", server.origin());
+    Ok(Listed { origin: Some(origin.clone()), requests, recording: Some(counts), note })
 }
 
 fn request(place: &TargetUrl, entry: &Entry<'_>) -> Request {
@@ -218,6 +113,24 @@ mod tests {
         parse(text, Path::new("shop.har"), url.as_ref()).map_err(|error| error.message)
     }
 
+    /// The same, with what a browser says of a page and its redirects.
+    fn answered(method: &str, url: &str, status: i64, mime: &str, redirect: &str) -> serde_json::Value {
+        let mut entry = entry(method, url, status);
+        entry["response"]["content"] = serde_json::json!({"size": 3, "mimeType": mime});
+        entry["response"]["redirectURL"] = redirect.into();
+        entry
+    }
+
+    fn page(url: &str) -> serde_json::Value {
+        answered("GET", url, 200, "text/html; charset=utf-8", "")
+    }
+
+    fn counts(listed: &Listed) -> (&str, [u64; 5]) {
+        let Recording { origin, taken, recorded, other_servers, redirects, without_body } =
+            listed.recording.as_ref().unwrap();
+        (origin, [*taken, *recorded, *other_servers, *redirects, *without_body])
+    }
+
     #[test]
     fn the_requests_to_one_server_are_taken_with_what_a_new_visitor_sends() {
         let entries = [
@@ -233,7 +146,112 @@ mod tests {
         let seen: Vec<_> = listed.requests.iter().map(|r| (r.weight, r.path.as_str(), r.contract.status)).collect();
         assert_eq!(seen, [(2, "/", Some(200)), (1, "/a?b=c", None), (1, "/old", Some(302))]);
         assert_eq!(listed.requests[0].headers, [("Accept".to_owned(), "text/html".to_owned())]);
-        assert_eq!(listed.note, "4 of the 7 recorded requests, those to https://shop, are in the mix");
+        let (taken, left_out) = listed.note.split_once("; ").unwrap();
+        assert_eq!(taken, "4 of the 5 recorded requests, those to https://shop, are in the mix");
+        assert_eq!(left_out, "left out: 1 request to other servers");
+        assert_eq!(counts(&listed), ("https://shop", [4, 5, 1, 0, 0]));
+    }
+
+    /// A recording of WebPageTest begins with two of them, and the responder was loaded with empty bodies.
+    #[test]
+    fn the_server_of_the_page_is_taken_and_not_the_one_that_the_browser_asked_about_a_certificate() {
+        let ocsp = |code: u16| {
+            let mut entry = answered("POST", "http://ocsp.example/", i64::from(code), "application/ocsp-response", "");
+            (entry["pageref"], entry["request"]["bodySize"]) = ("page_1".into(), 83.into());
+            entry
+        };
+        let mut entries = vec![
+            ocsp(200),
+            ocsp(200),
+            answered("GET", "http://shop.example/", 301, "text/html", "https://www.shop.example/#top"),
+            page("https://www.shop.example/"),
+        ];
+        entries.extend((0..5).map(|n| entry("GET", &format!("https://cdn.example/{n}.js"), 200)));
+        entries.iter_mut().for_each(|entry| entry["pageref"] = "page_1".into());
+        let pages = serde_json::json!([{"id": "page_1", "title": "shop"}]);
+        let text = serde_json::json!({"log": {"version": "1.2", "pages": pages, "entries": entries}}).to_string();
+        let listed = listed(&text, None).unwrap();
+        assert_eq!(counts(&listed), ("https://www.shop.example", [1, 9, 8, 0, 0]));
+        assert_eq!(listed.origin.unwrap().origin(), "https://www.shop.example");
+    }
+
+    #[test]
+    fn the_page_is_that_of_the_first_page_of_the_recording() {
+        let mut entries = [page("https://before/"), page("https://shop/"), page("https://after/")];
+        for (entry, id) in entries.iter_mut().zip(["page_0", "page_1", "page_2"]) {
+            entry["pageref"] = id.into();
+        }
+        let origin = |id: &str| {
+            let log = serde_json::json!({"pages": [{"id": id}], "entries": entries});
+            let listed = listed(&serde_json::json!({ "log": log }).to_string(), None).unwrap();
+            counts(&listed).0.to_owned()
+        };
+        assert_eq!(origin("page_1"), "https://shop");
+        assert_eq!(origin("another"), "https://before", "no request is a part of it");
+    }
+
+    #[test]
+    fn without_a_page_the_server_that_was_asked_most_is_taken() {
+        let entries = ["https://one/a", "https://two/a", "https://two/b", "https://three/a"];
+        let entries = entries.map(|url| entry("GET", url, 200));
+        let listed = listed(&har("1.2", &entries), None).unwrap();
+        assert_eq!(counts(&listed), ("https://two", [2, 4, 2, 0, 0]));
+    }
+
+    /// A redirect is fast and empty, and was as good as the page.
+    #[test]
+    fn a_redirect_is_not_measured_in_place_of_a_page() {
+        let entries = [
+            answered("GET", "https://shop/", 302, "text/html", "/"),
+            answered("GET", "https://shop/", 302, "text/html", "home"),
+            page("https://shop/home"),
+            answered("GET", "https://shop/logo", 307, "", "https://cdn/logo.svg"),
+            answered("POST", "https://shop/enter", 303, "", "https://shop/home"),
+            answered("POST", "https://shop/cart", 303, "", "/cart/7"),
+        ];
+        let listed = listed(&har("1.2", &entries), None).unwrap();
+        let sent: Vec<_> = listed.requests.iter().map(|r| (r.method.as_str(), r.path.as_str())).collect();
+        assert_eq!(sent, [("GET", "/home"), ("POST", "/cart")]);
+        assert_eq!(counts(&listed), ("https://shop", [2, 6, 0, 4, 0]));
+    }
+
+    #[test]
+    fn redirects_without_an_end_are_followed_to_a_bound_and_left_out() {
+        let url = |n: usize| format!("https://shop/{n}");
+        let turn = |n: usize| answered("GET", &url(n), 302, "text/html", &url((n + 1) % 40));
+        let mut entries: Vec<_> = (0..40).map(turn).collect();
+        assert!(
+            listed(&har("1.2", &entries), None).unwrap_err().contains("40 requests that were answered by a redirect")
+        );
+        entries.push(entry("GET", "https://cdn/x.js", 200));
+        assert_eq!(counts(&listed(&har("1.2", &entries), None).unwrap()), ("https://cdn", [1, 41, 40, 0, 0]));
+    }
+
+    /// They were sent empty.
+    #[test]
+    fn a_request_whose_body_was_not_recorded_is_left_out() {
+        let mut lost = entry("POST", "https://shop/cart", 200);
+        lost["request"]["bodySize"] = 12.into();
+        let mut kept = lost.clone();
+        kept["request"]["postData"] = serde_json::json!({"mimeType": "text/plain", "text": "two of these"});
+        let mut empty = lost.clone();
+        empty["request"]["bodySize"] = 0.into();
+        let listed = listed(&har("1.2", &[lost.clone(), kept, empty]), None).unwrap();
+        let bodies: Vec<_> = listed.requests.iter().map(|request| request.body.as_slice()).collect();
+        assert_eq!(bodies, [&b"two of these"[..], b""]);
+        assert_eq!(counts(&listed), ("https://shop", [2, 3, 0, 0, 1]));
+        let message = self::listed(&har("1.2", &[lost]), None).unwrap_err();
+        assert!(message.contains("no request in it can be sent again: it has 1 request whose body"), "{message}");
+    }
+
+    /// The HAR 1.2 specification says that an empty version means 1.1.
+    #[test]
+    fn a_recording_without_a_version_is_one_of_the_first() {
+        let entries = [entry("GET", "https://shop/a", 200)];
+        let without = serde_json::json!({"log": {"entries": entries}}).to_string();
+        for text in [har("", &entries), without] {
+            assert_eq!(listed(&text, None).unwrap().requests.len(), 1, "{text}");
+        }
     }
 
     /// The range was dropped, and each answer with the whole video was a failure. With "Disable cache" ticked in the browser
@@ -261,6 +279,11 @@ mod tests {
         let entries = [entry("GET", "https://cdn/x.js", 200), entry("GET", "https://shop/a", 200)];
         let listed = listed(&har("1.2", &entries), Some("https://shop/")).unwrap();
         assert_eq!((listed.requests.len(), listed.requests[0].path.as_str()), (1, "/a"));
+        // It has nothing but a redirect there.
+        let entries = [answered("GET", "http://shop/", 301, "", "https://shop/"), page("https://shop/")];
+        let listed = self::listed(&har("1.2", &entries), Some("http://shop/")).unwrap();
+        assert_eq!(counts(&listed), ("https://shop", [1, 2, 1, 0, 0]));
+        assert_eq!(listed.origin.unwrap().origin(), "http://shop");
     }
 
     #[test]
@@ -288,7 +311,7 @@ mod tests {
         assert!(!listed(&typed, None).unwrap_err().contains("s3cret"));
         for (text, why) in [
             ("", "not JSON"),
-            ("{}", "no log.version"),
+            ("{}", "there is no log in it"),
             ("[1]", "not a HAR"),
             (r#"{"log": 5}"#, "not a HAR"),
             (&har("2.0", &[]), "version 2.0"),
@@ -303,19 +326,7 @@ mod tests {
     #[test]
     fn forms_without_text_are_put_together() {
         let pair = |name: &'static str, value: &'static str| Pair { name: name.into(), value: value.into() };
-        let post = Post { text: "".into(), params: vec![pair("a b", "1&2"), pair("c", "")] };
+        let post = Post { mime: None, text: "".into(), params: vec![pair("a b", "1&2"), pair("c", "")] };
         assert_eq!(body(&post), b"a+b=1%262&c=");
-    }
-
-    #[test]
-    fn texts_are_borrowed_and_contents_of_responses_are_not_kept() {
-        let entry = serde_json::json!({
-            "request": {"method": "GET", "url": "https://shop/a", "headers": [{"name": "A", "value": "b"}]},
-            "response": {"status": 200, "content": {"text": "x".repeat(10_000)}},
-        });
-        let text = har("1.2", &[entry]);
-        let log = log(&text).unwrap();
-        let Recorded { method, url, headers, .. } = &log.entries[0].request;
-        assert!([method, url, &headers[0].name, &headers[0].value].iter().all(|text| matches!(text, Cow::Borrowed(_))));
     }
 }

@@ -7,7 +7,7 @@ use proptest::sample::Index;
 use std::path::Path;
 
 /// Bits that change what a text means.
-const TOKENS: [&str; 22] = [
+const TOKENS: [&str; 30] = [
     "\n",
     "\r",
     "\0",
@@ -30,6 +30,14 @@ const TOKENS: [&str; 22] = [
     " = ",
     "1_000",
     "'''",
+    " POST ",
+    "\n@b\n",
+    "\nA: b\n",
+    "$(HOST)",
+    "HOST=",
+    "wrk.",
+    "[=[",
+    "\\",
 ];
 
 fn seeds(name: &str) -> Vec<Vec<u8>> {

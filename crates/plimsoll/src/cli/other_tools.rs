@@ -35,7 +35,7 @@ pub(super) const FOREIGN: [Foreign; 31] = [
         "nothing: percentiles are always shown",
     ),
     foreign(&["--u_latency"], "wrk2", "nothing: with -R both latencies are always shown"),
-    foreign(&["--script", "-s", "--lua"], "wrk", "--urls FILE for a mix of requests, or --template"),
+    foreign(&["--script", "-s", "--lua"], "wrk", "--urls FILE for a script of constants or a mix, or --template"),
     foreign(&["-targets", "--targets", "--file", "-f", "--locustfile"], "vegeta, siege and Locust", "--urls FILE"),
     foreign(&["--testplan", "--jmx", "--nongui"], "JMeter", "--har FILE with a recording, or --urls FILE"),
     foreign(&["--data", "--data-raw", "--postdata", "-D", "--body-file"], "curl and others", "-b TEXT or -b @FILE"),

@@ -70,6 +70,35 @@ fn a_recording_is_played_with_the_status_it_had() {
     assert!(ended.stderr.contains("2 of the 3 recorded requests, those to https://shop.example, go to"), "{ended:?}");
     assert_eq!(count(&record, "requests.good"), 1000);
     assert!(count(&record, "requests.status.404").abs_diff(500) <= 5);
+    let recording = &record["plan"]["recording"];
+    assert_eq!(recording["origin"], "https://shop.example");
+    assert_eq!(
+        ["taken", "recorded", "other_servers"].map(|name| recording[name].as_u64()),
+        [Some(2), Some(3), Some(1)]
+    );
+    let findings = record["verdict"]["findings"].as_array().expect("findings");
+    let of_it = findings.iter().find(|finding| finding["rule"] == "LD-09").expect("a request was left out");
+    assert_eq!(of_it["state"], "note");
+}
+
+/// It was sent as a GET with a body of `POST`, as nothing knew that the method stands behind the URL.
+#[test]
+fn a_list_of_siege_is_sent_as_siege_sends_it() {
+    let (server, noted) = noting();
+    let url = server.url("/");
+    let list = format!("SHOP={url}shop\n$(SHOP)/cart POST id=1&n=2\n");
+    let ended = plimsoll(args(&url, "20", &["--urls", "urls.txt", "--expect", "status=201"]))
+        .with_file("urls.txt", list.as_bytes())
+        .run();
+    assert!(ended.stderr.contains("--urls urls.txt was read as a list of siege: 1 request"), "{ended:?}");
+    let noted = noted.lock().unwrap();
+    assert!(noted.len() >= 20, "{} requests", noted.len());
+    for request in noted.iter() {
+        assert!(
+            request.starts_with("POST /shop/cart HTTP/1.1\r\n") && request.ends_with("\r\n\r\nid=1&n=2"),
+            "{request}"
+        );
+    }
 }
 
 /// A server that notes what it is asked, and what it has noted.
@@ -148,6 +177,9 @@ fn files_of_requests_that_cannot_be_used_are_named_with_the_reason() {
     };
     refused("list", "", &["--urls", "list"], &["--urls list", "no request"]);
     refused("list", "/a\n\nhttp://other/\n", &["--urls", "list"], &["line 3", "http://other", "another server"]);
+    refused("list", "http://other/\n", &["--urls", "list"], &["plimsoll run http://other/ --connect-to 127.0.0.1:9"]);
+    let script = "request = function()\n  return wrk.format('GET', '/' .. math.random(9))\nend\n";
+    refused("random.lua", script, &["--urls", "random.lua"], &["line 1", "\"request\"", "--template", "--urls FILE"]);
     refused("list", "/a\n", &["--urls", "lost"], &["--urls lost", "No such file"]);
     refused("list", "/a\n", &["--urls", "list", "-m", "POST"], &["--urls", "--method"]);
     refused("x.har", r#"{"log": {"version": "3.0", "entries": []}}"#, &["--har", "x.har"], &["version 3.0", "1.2"]);

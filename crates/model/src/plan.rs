@@ -1,6 +1,6 @@
 //! Plan of one load: validated, serialisable, complete.
 
-use crate::human::plural;
+use crate::human::{count, plural};
 use crate::{Address, NS_PER_S, Quantile};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -162,6 +162,14 @@ impl Recording {
             Some((last, [])) => Some(last.clone()),
             Some((last, before)) => Some(format!("{} and {last}", before.join(", "))),
         }
+    }
+}
+
+impl fmt::Display for Recording {
+    /// What was taken.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (taken, recorded) = (count(self.taken), count(self.recorded));
+        write!(f, "{taken} of the {recorded} recorded requests, those to {}", self.origin)
     }
 }
 

@@ -5,7 +5,7 @@ use crate::record::AnyRecord;
 use crate::words::fact::{About, Fact, Tone};
 use crate::words::observed::cores_number;
 use crate::words::verdict::{self, state_word};
-use crate::words::{agents, brief, interrupted, limiter, next, sent, served, thresholds};
+use crate::words::{agents, brief, interrupted, limiter, next, recording, sent, served, thresholds};
 use model::human::{bytes, percent, percent_exact, plural, rate, time};
 use model::{CapacityRecord, ConditionRecord, TrialRecord};
 
@@ -33,6 +33,7 @@ pub(crate) fn facts(record: &CapacityRecord) -> Vec<Fact> {
     facts.push(new(About::Load, "search", search(record)));
     facts.extend(sent::fact(record.sent_in_all));
     facts.extend(known(About::Target, "target", (!record.trials.is_empty()).then(|| target(record))));
+    facts.extend(record.trials.first().and_then(|trial| recording::fact(&trial.plan)));
     facts.extend(served::fact(environment.served.as_ref()));
     facts.extend(agents::machines(environment, record.trials.iter()));
     facts.extend(interrupted(record.interrupted, "stopped before the search was done; this is what was found"));

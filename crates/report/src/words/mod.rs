@@ -24,6 +24,7 @@ pub(crate) mod over;
 pub(crate) mod overhead;
 pub(crate) mod php;
 pub(crate) mod profile;
+pub(crate) mod recording;
 pub(crate) mod render;
 pub(crate) mod rules;
 pub(crate) mod run;

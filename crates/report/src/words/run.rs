@@ -8,7 +8,7 @@ use crate::words::fact::{About, Fact, Tone};
 use crate::words::latency::{Latency, quantile_text, quantiles};
 use crate::words::observed::{self, SERVER_COLUMN, cores_number};
 use crate::words::verdict::{self, state_word};
-use crate::words::{agents, brief, limiter, next, profile, sent, served, thresholds};
+use crate::words::{agents, brief, limiter, next, profile, recording, sent, served, thresholds};
 use model::human::{self, count, percent, plural, rate, time};
 use model::{Arrivals, Basis, Estimate, Fruitless, Load, MixRecord, NS_PER_S, Observed, Quantile, RunRecord};
 use std::cmp::Reverse;
@@ -44,6 +44,7 @@ pub(crate) fn facts(record: &RunRecord) -> Vec<Fact> {
     facts.extend(known(About::Load, "disturbed", disturbed(record)));
     facts.extend(known(About::Load, "on schedule", schedule(record)));
     facts.push(Fact::new(About::Target, "target", record.plan.target.to_string()));
+    facts.extend(recording::fact(&record.plan));
     facts.extend(served::fact(environment.served.as_ref()));
     facts.extend(agents::machines(environment, std::iter::once(record)));
     facts.extend(agents::each(record));

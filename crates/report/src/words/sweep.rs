@@ -9,7 +9,9 @@ use crate::words::observed::{SERVER_COLUMN, server_column};
 use crate::words::over::Over;
 use crate::words::run::{busy, errors, measured, response_times};
 use crate::words::verdict::{self, state_word};
-use crate::words::{STOPPED, agents, brief, interrupted, limiter, next, profile, sent, served, shape, thresholds};
+use crate::words::{
+    STOPPED, agents, brief, interrupted, limiter, next, profile, recording, sent, served, shape, thresholds,
+};
 use model::human::{percent, plural, rate, time};
 use model::{Load, Peak, PointSummary, Quantile, RiseEnd, SweepRecord};
 
@@ -32,6 +34,7 @@ pub(crate) fn facts(record: &SweepRecord) -> Vec<Fact> {
     facts.extend(sent::fact(record.sent_in_all));
     facts.extend(known(About::Load, "disturbed", disturbed(record)));
     facts.extend(known(About::Target, "target", plan.map(|plan| plan.target.to_string())));
+    facts.extend(plan.and_then(recording::fact));
     facts.extend(served::fact(environment.served.as_ref().filter(|_| plan.is_some())));
     facts.extend(agents::machines(environment, record.points.iter()));
     facts.extend(interrupted(record.interrupted, format!("{STOPPED}; this is what was measured")));

@@ -1,5 +1,6 @@
 //! Which requests of a recording are taken: those to one server, as far as they are no redirects and can be sent whole.
 
+use super::super::method;
 use super::format::{Entry, Log};
 use crate::TargetUrl;
 use model::{Recording, Request};
@@ -33,8 +34,7 @@ enum Unfit {
 }
 
 impl<'a> Choice<'a> {
-    /// The requests to `url` if there are any, else those to the server of the page, else those to the server that was asked most
-    /// often.
+    /// Chooses among the answered requests, with `url` as the server on the command line.
     pub(super) fn of(log: &'a Log<'a>, url: Option<&TargetUrl>) -> Result<Self, String> {
         let answered: Vec<Answered<'a>> = log.entries.iter().filter_map(Answered::of).collect();
         if answered.is_empty() {
@@ -43,37 +43,40 @@ impl<'a> Choice<'a> {
         let links = Links::of(&answered);
         let page = links.page(first_page(log));
         let unfit: Vec<Option<Unfit>> = (0..answered.len()).map(|at| links.unfit(at, page)).collect();
-        let count = |unfits: &[Option<Unfit>], reason| unfits.iter().filter(|one| **one == Some(reason)).count() as u64;
-        let fit = || answered.iter().zip(&unfit).filter(|(_, unfit)| unfit.is_none()).map(|(one, _)| &one.place);
-        let named = url.filter(|url| fit().any(|place| place.is_same_server(url)));
-        let of_page = page.map(|at| &answered[at].place).filter(|page| fit().any(|place| place.is_same_server(page)));
-        let server = named.or(of_page).or_else(|| asked_most(fit())).cloned().ok_or_else(|| {
-            let (redirects, bodies) = (count(&unfit, Unfit::Redirect), count(&unfit, Unfit::WithoutBody));
-            let all = Recording { redirects, without_body: bodies, ..Recording::default() };
-            format!("no request in it can be sent again: it has {}", all.left_out().unwrap_or_default())
-        })?;
-        let recorded = answered.len() as u64;
-        let pairs = answered.into_iter().zip(unfit);
-        let (own, others): (Vec<_>, Vec<_>) = pairs.partition(|(one, _)| one.place.is_same_server(&server));
-        let reasons: Vec<Option<Unfit>> = own.iter().map(|(_, unfit)| *unfit).collect();
-        let taken: Vec<_> = own.into_iter().filter(|(_, unfit)| unfit.is_none()).map(|(one, _)| one).collect();
-        let counts = Recording {
-            origin: server.origin(),
-            taken: taken.len() as u64,
-            recorded,
-            other_servers: others.len() as u64,
-            redirects: count(&reasons, Unfit::Redirect),
-            without_body: count(&reasons, Unfit::WithoutBody),
-        };
+        let fit = answered.iter().zip(&unfit).filter(|(_, unfit)| unfit.is_none()).map(|(one, _)| &one.place);
+        let server = server(&fit.collect::<Vec<_>>(), url, page.map(|at| &answered[at].place));
+        let (mut taken, mut counts) =
+            (Vec::new(), Recording { recorded: answered.len() as u64, ..Recording::default() });
+        for (one, unfit) in answered.into_iter().zip(unfit) {
+            match unfit {
+                _ if server.as_ref().is_some_and(|server| !one.place.is_same_server(server)) => {
+                    counts.other_servers += 1
+                }
+                Some(Unfit::Redirect) => counts.redirects += 1,
+                Some(Unfit::WithoutBody) => counts.without_body += 1,
+                None => taken.push(one),
+            }
+        }
+        let left_out =
+            || format!("no request in it can be sent again: it has {}", counts.left_out().unwrap_or_default());
+        let server = server.ok_or_else(left_out)?;
+        (counts.origin, counts.taken) = (server.origin(), taken.len() as u64);
         Ok(Self { server, taken, counts })
     }
+}
+
+/// The server of `url` if any request that is `fit` to be sent went there, else that of the page, else the one that was asked most
+/// often; none if no request is fit.
+fn server(fit: &[&TargetUrl], url: Option<&TargetUrl>, page: Option<&TargetUrl>) -> Option<TargetUrl> {
+    let is_asked = |server: &&TargetUrl| fit.iter().any(|place| place.is_same_server(server));
+    url.filter(is_asked).or_else(|| page.filter(is_asked)).or_else(|| asked_most(fit)).cloned()
 }
 
 impl<'a> Answered<'a> {
     /// None when it cannot be repeated: not http, not answered, a tunnel, or with a method that is none, which would become
     /// another request on the wire.
     fn of(entry: &'a Entry<'a>) -> Option<Self> {
-        let is_sent = super::super::method(&entry.request.method).is_ok();
+        let is_sent = method(&entry.request.method).is_ok();
         let is_answered = (200..600).contains(&entry.response.status);
         // Browsers leave fragments in; they are not sent.
         let url = entry.request.url.split('#').next()?;
@@ -156,9 +159,9 @@ fn first_page<'a>(log: &'a Log<'_>) -> Option<&'a str> {
 }
 
 /// The server that was asked most often; of several the one that was asked first.
-fn asked_most<'r>(places: impl Iterator<Item = &'r TargetUrl>) -> Option<&'r TargetUrl> {
+fn asked_most<'r>(places: &[&'r TargetUrl]) -> Option<&'r TargetUrl> {
     let mut counts: HashMap<String, (usize, usize, &TargetUrl)> = HashMap::new();
-    for (at, place) in places.enumerate() {
+    for (at, place) in places.iter().copied().enumerate() {
         counts.entry(place.origin().to_ascii_lowercase()).or_insert((0, at, place)).0 += 1;
     }
     counts.into_values().max_by_key(|(count, first, _)| (*count, Reverse(*first))).map(|(.., place)| place)

@@ -9,7 +9,7 @@ use super::{Listed, REQUESTS_MAX, add};
 use crate::{InputError, TargetUrl};
 use choice::{Answered, Choice};
 use format::{Entry, Pair, Post};
-use model::{Contract, Recording, Request};
+use model::{Contract, Request};
 use std::path::Path;
 
 /// Headers that belong to the connection, to its length, or to what this browser had in its cache: a visitor who comes
@@ -49,9 +49,8 @@ pub(crate) fn parse(text: &str, path: &Path, url: Option<&TargetUrl>) -> Result<
         true => "are in the mix".to_owned(),
         false => format!("go to {}", origin.origin()),
     };
-    let Recording { taken, recorded, .. } = counts;
     let left_out = counts.left_out().map(|left_out| format!("; left out: {left_out}")).unwrap_or_default();
-    let note = format!("{taken} of the {recorded} recorded requests, those to {}, {to}{left_out}", server.origin());
+    let note = format!("{counts}, {to}{left_out}");
     Ok(Listed { origin: Some(origin.clone()), requests, recording: Some(counts), note })
 }
 
@@ -94,6 +93,7 @@ fn body(post: &Post<'_>) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::Recording;
 
     fn entry(method: &str, url: &str, status: i64) -> serde_json::Value {
         let headers = serde_json::json!([

@@ -1,7 +1,6 @@
 //! LD-09: load from a recording of which a part was left out.
 
 use crate::{Applies, Check, Need, Outcome, Rule};
-use model::human::count;
 use model::{Evidence, FindingState, Recording};
 
 /// Where a smaller share of a recording was taken, the load is hardly what was recorded.
@@ -21,15 +20,11 @@ pub(crate) const RULE: Rule = Rule {
 fn check(evidence: &Evidence) -> Outcome {
     let Some(recording) = &evidence.plan.recording else { return Outcome::Pass };
     let Some(left_out) = recording.left_out() else { return Outcome::Pass };
-    let Recording { origin, taken, recorded, other_servers, redirects, without_body } = recording;
+    let Recording { origin: _, taken, recorded, other_servers, redirects, without_body } = recording;
     let share = *taken as f64 / *recorded as f64;
     let is_wrong = share < TAKEN_MIN || *without_body > 0;
     let state = if is_wrong { FindingState::Warning } else { FindingState::Note };
-    let message = format!(
-        "{} of the {} recorded requests are in the load, those to {origin}: left out were {left_out}",
-        count(*taken),
-        count(*recorded)
-    );
+    let message = format!("{recording}, are in the load: left out were {left_out}");
     let remedy = match *without_body {
         0 if *other_servers > 0 => "name the server to measure on the command line, if another one was meant",
         0 => "nothing, as the pages that the redirects lead to are in the load",

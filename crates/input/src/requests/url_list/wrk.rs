@@ -59,9 +59,8 @@ pub(super) fn read(text: &str, mix: &mut Mix<'_>) -> Result<(), Wrong> {
 
 /// Reads what follows on `wrk` where a statement begins with it.
 fn statement(lexer: &mut Lexer<'_>, script: &mut Script) -> Result<(), Wrong> {
-    let name = match (lexer.token()?, lexer.token()?) {
-        (Some(Token::Sign('.')), Some(Token::Name(name))) => name,
-        _ => return Err(unread(lexer, "another use of wrk")),
+    let (Some(Token::Sign('.')), Some(Token::Name(name))) = (lexer.token()?, lexer.token()?) else {
+        return Err(unread(lexer, "another use of wrk"));
     };
     match name {
         "method" => script.method = Some(assigned(lexer, name)?),
@@ -157,7 +156,7 @@ fn shortened(name: &str) -> String {
 
 fn request(script: Script, mix: &mut Mix<'_>) -> Result<(), String> {
     let text = |what: &str, bytes: Vec<u8>| String::from_utf8(bytes).map_err(|_| format!("{what} is not UTF-8"));
-    let method = script.method.map_or(Ok("GET".to_owned()), |method| text("wrk.method", method))?;
+    let method = script.method.map_or_else(|| Ok("GET".to_owned()), |method| text("wrk.method", method))?;
     let path = script.path.map_or_else(|| Ok(mix.named_path().to_owned()), |path| text("wrk.path", path))?;
     if !path.starts_with('/') {
         return Err("wrk.path begins with a slash, such as /cart; the server stands on the command line".into());

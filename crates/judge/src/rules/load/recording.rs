@@ -1,6 +1,6 @@
 //! LD-09: load from a recording of which a part was left out.
 
-use crate::{Applies, Check, Need, Outcome, Rule};
+use crate::{Applies, Check, Fires, Need, Outcome, Rule};
 use model::{Evidence, FindingState, Recording};
 
 /// Where a smaller share of a recording was taken, the load is hardly what was recorded.
@@ -9,8 +9,14 @@ const TAKEN_MIN: f64 = 0.5;
 pub(crate) const RULE: Rule = Rule {
     id: "LD-09",
     title: "part of a recording left out",
-    detects: "load from a recording (--har) of which some requests were left out",
-    threshold: "< 50 % of the answered requests taken, or any whose body was not recorded: warning; fewer left out: note",
+    detects: "The load is from a recording (--har) of which some requests were left out.",
+    fires: &[
+        Fires::warning(
+            "Less than half of the answered requests were taken, or a request was left out whose body was not recorded.",
+        ),
+        Fires::note("Requests to other servers, or redirects, were left out."),
+    ],
+    remarks: "",
     applies: Applies::Always,
     needs: &[Need::Plan],
     conditions: "",

@@ -75,7 +75,7 @@ pub(crate) fn words_of(command: &str, tool: &str) -> Vec<String> {
     let own: Vec<&[String]> = commands.filter_map(|words| Some(&words[place(words, tool)?..])).collect();
     // `vegeta attack -rate=5 | vegeta report`: the one with flags makes the load.
     let has_flags = |words: &&&[String]| words.iter().skip(1).any(|word| word.starts_with('-'));
-    own.iter().find(has_flags).or(own.first()).map(|words| words.to_vec()).unwrap_or_default()
+    own.iter().find(has_flags).or_else(|| own.first()).map(|words| words.to_vec()).unwrap_or_default()
 }
 
 /// Where `tool` stands in a command: at its begin, or behind a program that starts it.

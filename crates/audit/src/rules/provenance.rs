@@ -112,11 +112,11 @@ fn differs(subject: Subject<'_>, typed: &Typed) -> Option<Option<String>> {
     let shown = match typed.figure {
         // Their outputs have no words for it: as many as were counted, or as long as it took.
         Figure::Planned => {
-            claims.printed(typed.figure).or(subject.facts.attempted.filter(|_| ends_by(claims, typed)))?
+            claims.printed(typed.figure).or_else(|| subject.facts.attempted.filter(|_| ends_by(claims, typed)))?
         }
         Figure::DurationAsked => {
             let asked = claims.printed(typed.figure);
-            asked.or(claims.printed(Figure::Duration).filter(|_| ends_by(claims, typed)))?
+            asked.or_else(|| claims.printed(Figure::Duration).filter(|_| ends_by(claims, typed)))?
         }
         figure => claims.printed(figure)?,
     };

@@ -230,6 +230,12 @@ impl Claims {
         self.put(figure, Some(before + value), line);
     }
 
+    /// Takes down a figure that is known better than it is printed.
+    pub(crate) fn replace(&mut self, figure: Figure, value: f64) {
+        self.figures.remove(&figure);
+        self.put(figure, Some(value), None);
+    }
+
     /// Takes down what follows from exact statuses: responses, bad ones, redirects.
     pub(crate) fn count_statuses(&mut self) {
         let sum = |keep: &dyn Fn(u16) -> bool| -> f64 {

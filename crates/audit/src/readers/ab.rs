@@ -35,6 +35,7 @@ const TEXT: TextReader = TextReader {
         let heads = ["This is ApacheBench", "Copyright ", "Licensed to", "Benchmarking ", "Completed ", "Finished "];
         heads.iter().chain(&["Server ", "SSL/TLS", "TLS ", "Document "]).any(|head| line.starts_with(head))
     },
+    so_far: None,
     read,
 };
 

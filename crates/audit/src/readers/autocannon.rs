@@ -35,6 +35,7 @@ const TEXT: TextReader = TextReader {
     begins: |line| line.starts_with("Running ") && line.contains(" @ "),
     ends: |line| line.contains(" requests in ") && line.ends_with(" read"),
     leads: |_| false,
+    so_far: None,
     read: read_text,
 };
 

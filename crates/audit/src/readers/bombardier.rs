@@ -34,6 +34,7 @@ const TEXT: TextReader = TextReader {
     begins: |line| line.starts_with("Statistics ") && line.contains("Stdev"),
     ends: |line| line.starts_with("HTTP codes:"),
     leads: |line| line.starts_with("Bombarding ") || line == "Done!",
+    so_far: None,
     read: read_text,
 };
 

@@ -26,6 +26,7 @@ const TEXT: TextReader = TextReader {
     begins: |line| line.starts_with("starting benchmark..."),
     ends: |line| line.starts_with("finished in "),
     leads: |_| false,
+    so_far: None,
     read,
 };
 

@@ -1,6 +1,6 @@
 //! hey, and boom before it: `Summary:` to `Status code distribution:`.
 
-use super::{Keeps, TextReader, Tool, require};
+use super::{Keeps, TextReader, Tool, ghz, require};
 use crate::Unreadable;
 use crate::asked::{Flags, Style, Unit, flag};
 use crate::claim::{Claims, FIGURE_MAX, Figure, Mode};
@@ -22,10 +22,11 @@ const FLAGS: Flags = Flags {
 };
 
 const TEXT: TextReader = TextReader {
-    fits: |text| !text.has("Success rate:"),
+    fits: |text| !text.has("Success rate:") && !ghz::is_ghz(text),
     begins: |line| line == "Summary:",
     ends: |line| line.starts_with("Response time histogram:"),
     leads: |_| false,
+    so_far: None,
     read: |text, mut claims| {
         claims.put_usual(Figure::Timeout, TIMEOUT_NS);
         claims.kept_max = Some(KEPT_MAX);

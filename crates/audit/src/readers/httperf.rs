@@ -23,6 +23,7 @@ const TEXT: TextReader = TextReader {
     begins: |line| line.starts_with("Total: connections "),
     ends: |line| line.starts_with("Errors: fd-unavail "),
     leads: |line| line.starts_with("httperf ") || line.starts_with("Maximum connect burst"),
+    so_far: None,
     read,
 };
 

@@ -26,6 +26,7 @@ const TEXT: TextReader = TextReader {
     begins: is_last,
     ends: is_last,
     leads: |line| line.contains("..: ") && !unmarked(line).starts_with("vus") || is_furniture(line),
+    so_far: None,
     read: read_text,
 };
 

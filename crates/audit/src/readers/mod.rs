@@ -1,13 +1,18 @@
 //! One small reader for each tool: from lines to [`Claims`], or why not.
 
 mod ab;
+mod artillery;
 mod autocannon;
 mod bombardier;
 mod fortio;
+mod gatling;
+mod ghz;
 mod h2load;
 mod hey;
 mod httperf;
+mod jmeter;
 mod k6;
+mod loadtest;
 mod locust;
 mod oha;
 mod siege;
@@ -16,7 +21,7 @@ mod vegeta;
 mod wrk;
 
 use super::asked::Flags;
-use super::claim::{Claims, FIGURE_MAX, Figure};
+use super::claim::{Claims, FIGURE_MAX, Figure, QUANTILES};
 use super::reason::Reason;
 use super::text::Text;
 use super::{Unreadable, commands};
@@ -59,6 +64,8 @@ struct TextReader {
     ends: fn(&str) -> bool,
     /// A line that may stand in front of the one by which it begins, and belongs to it.
     leads: fn(&str) -> bool,
+    /// Of a tool that prints its totals again and again, of which the last count: the number of requests in such a line.
+    so_far: Option<fn(&str) -> Option<f64>>,
     read: fn(&Text, Claims) -> Result<Claims, Unreadable>,
 }
 
@@ -87,6 +94,11 @@ pub(crate) static TOOLS: &[Tool] = &[
     siege::TOOL,
     fortio::TOOL,
     locust::TOOL,
+    artillery::TOOL,
+    loadtest::TOOL,
+    gatling::TOOL,
+    jmeter::TOOL,
+    ghz::TOOL,
 ];
 
 /// The tools and the other forms that are read, for messages and for the manual.
@@ -197,10 +209,31 @@ fn outputs(text: &Text) -> Vec<(&'static TextReader, u64)> {
 
 /// Where outputs of a tool are. Of its two marks the more frequent counts, as either may be cut off.
 fn places(text: &Text, reader: &TextReader) -> Vec<u64> {
+    if let Some(so_far) = reader.so_far {
+        return counts(text, reader.begins, so_far);
+    }
     let of =
         |mark: fn(&str) -> bool| -> Vec<u64> { text.lines().filter(|(_, line)| mark(line)).map(|(n, _)| n).collect() };
     let (begins, ends) = (of(reader.begins), of(reader.ends));
     if begins.len() >= ends.len() { begins } else { ends }
+}
+
+/// Where counts of requests begin: at the first of all, behind a line by which an output begins, and where one is lower than
+/// the one before.
+fn counts(text: &Text, begins: fn(&str) -> bool, so_far: fn(&str) -> Option<f64>) -> Vec<u64> {
+    let mut before: Option<f64> = None;
+    let mut found = Vec::new();
+    for (n, line) in text.lines() {
+        if begins(line) {
+            before = None;
+        }
+        let Some(requests) = so_far(line) else { continue };
+        if before.is_none_or(|before| requests < before) {
+            found.push(n);
+        }
+        before = Some(requests);
+    }
+    found
 }
 
 /// The results in `json`, which begins in line `at`.
@@ -304,6 +337,27 @@ fn put_statuses(claims: &mut Claims, object: Option<&Value>, number: fn(&Value) 
         }
     }
     claims.count_statuses();
+}
+
+/// Takes down responses of one status, of a tool that tells only those that are no success.
+fn add_failed(claims: &mut Claims, status: u16, responses: f64, line: Option<u64>) {
+    let responses = responses.clamp(0.0, FIGURE_MAX);
+    let before = claims.status.entry(status).or_default();
+    *before = before.saturating_add(responses as u64);
+    let is_redirect = (300..400).contains(&status) && status != 304;
+    claims.add(if is_redirect { Figure::Redirects } else { Figure::BadStatus }, responses, line);
+}
+
+/// The first status in a text: three digits from 100 to 599.
+fn status_in(text: &str) -> Option<u16> {
+    let digits = text.trim_start_matches(|c: char| !c.is_ascii_digit());
+    let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+    digits[..end].parse().ok().filter(|status| (100..=599).contains(status))
+}
+
+/// The figure of a percentile, such as 99.9.
+fn quantile(percent: f64) -> Option<Figure> {
+    QUANTILES.iter().find(|(_, q, ..)| (q * 100.0 - percent).abs() < 1e-6).map(|(figure, ..)| *figure)
 }
 
 /// Fails unless all of these were read.

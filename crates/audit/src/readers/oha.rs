@@ -32,6 +32,7 @@ const TEXT: TextReader = TextReader {
     begins: |line| line == "Summary:",
     ends: |line| line.starts_with("Response time histogram:"),
     leads: |_| false,
+    so_far: None,
     read: hey::read,
 };
 

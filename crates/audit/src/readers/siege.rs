@@ -32,6 +32,7 @@ const TEXT: TextReader = TextReader {
     begins: |line| line.starts_with("Transactions:"),
     ends: |line| line.starts_with("Availability:"),
     leads: |line| line.starts_with("** ") || line.starts_with("Lifting"),
+    so_far: None,
     read: read_text,
 };
 

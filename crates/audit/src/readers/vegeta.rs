@@ -32,6 +32,7 @@ const TEXT: TextReader = TextReader {
     begins: |line| line.starts_with("Requests") && line.contains("[total, rate"),
     ends: |line| line.starts_with("Success") && line.contains("[ratio]"),
     leads: |_| false,
+    so_far: None,
     read: read_text,
 };
 

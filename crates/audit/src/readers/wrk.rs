@@ -42,6 +42,7 @@ const TEXT: TextReader = TextReader {
     begins: |line| line.starts_with("Running ") && line.contains(" test @ "),
     ends: |line| line.starts_with("Transfer/sec:"),
     leads: |_| false,
+    so_far: None,
     read,
 };
 

@@ -48,8 +48,10 @@ fn a_translated_output_is_refused() {
     refused(comma.as_bytes(), &["of wrk", "`Requests/sec:`"]);
 }
 
-/// What is found in a text: name, tool and throughput of each output, or why it cannot be read.
-fn found(text: &str) -> Vec<(String, Result<(String, f64), Unreadable>)> {
+/// Name of an output in a text, and its tool and throughput or why it cannot be read.
+type Found = (String, Result<(String, f64), Unreadable>);
+
+fn found(text: &str) -> Vec<Found> {
     let parts = audit_all("log", text.as_bytes(), &Context::default()).expect("outputs");
     let told = |one: Audited| (one.record.tool, one.record.throughput_per_s.unwrap_or(0.0).round());
     parts.into_iter().map(|part| (part.source, part.audited.map(told))).collect()

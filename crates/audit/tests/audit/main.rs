@@ -2,9 +2,11 @@
 
 mod bad_input;
 mod captured;
+mod forms;
 mod fuzz;
 mod ledger;
 mod outputs;
 mod public;
 mod support;
 mod variants;
+mod zz;

@@ -9,15 +9,20 @@ use std::path::Path;
 /// File; rule, its state, and words of its finding that are the answer.
 type Answer = (&'static str, &'static str, FindingState, &'static str);
 
-const ANSWERS: [Answer; 19] = [
+const ANSWERS: [Answer; 24] = [
     ("ab-page-with-token.txt", "ER-03", Invalid, "the page varies"),
     ("autocannon-1-all-errors.txt", "ER-01", Invalid, "211,216 of 211,216 requests failed"),
     ("bombardier-hundred-requests.txt", "LD-04", Invalid, "100 requests are too few for"),
+    ("gatling-rate-limiter.txt", "ER-01", Invalid, "5,000 of 14,924 requests failed"),
+    ("gatling-rate-limiter.txt", "ER-08", Invalid, "4,962 times 403: a rate limiter"),
     ("h2load-one-connection-ended.txt", "CL-14", Invalid, "requests were never sent (86 %)"),
     ("hey-closed-idle.txt", "ER-01", Invalid, "250 of 500 requests failed"),
     ("hey-million.txt", "PH-08", Warning, "hey keeps 1,000,000 results at most"),
     ("k6-commented.txt", "CL-14", Invalid, "29,079 iterations were due but never started (48 %)"),
     ("k6-half-dropped.txt", "CL-14", Invalid, "never started (56 %)"),
+    ("loadtest-all-gateway-errors.json", "ER-01", Invalid, "2,000 of 2,000 requests failed"),
+    ("loadtest-time-is-up.txt", "LD-04", Bound, "6.41 s"),
+    ("locust-table-alone.txt", "LD-03", Note, "closed loop"),
     ("table-against-little.md", "PH-01", Invalid, "512 connections at 148,906/s have a mean response time of 3.44 ms"),
     ("table-against-little.md", "SA-01", Bound, "falls from 172,187/s on"),
     ("vegeta-another-duration.txt", "CL-05", Bound, "only 1,167/s of the offered 2,000/s"),
@@ -64,6 +69,28 @@ fn what_was_asked_for_is_known_from_the_command_alone() {
     assert_eq!(state(&short.record.verdict, "PH-01"), None, "with a wrong clock nothing follows from the rate");
     let fork = read("wrk2-fork-rate-of-one.txt").claims;
     assert_eq!((fork.get(Figure::LatencyMax), fork.get(Figure::LatencyP99)), (None, Some(99e9)), "its column is 99 %");
+}
+
+/// What was on its way when the time was up is in no count, and no failure.
+#[test]
+fn outputs_without_a_contradiction_are_not_taken_for_wrong() {
+    for (file, responses, highest) in
+        [("loadtest-time-is-up.txt", 359.0, Bound), ("locust-table-alone.txt", 9_399.0, Note)]
+    {
+        let audited = read(file);
+        assert_eq!(audited.claims.get(Figure::Responses), Some(responses), "{file}");
+        assert_eq!(audited.record.failed_share, Some(0.0), "{file}");
+        let worst = audited.record.verdict.findings.iter().map(|finding| finding.state).max();
+        assert_eq!(worst, Some(highest), "{file}: {:#?}", audited.record.verdict);
+        assert_eq!(audited.record.unread_lines, 0, "{file}");
+    }
+}
+
+#[test]
+fn statuses_are_known_as_far_as_the_tool_names_them() {
+    let status = |file: &str| read(file).record.status;
+    assert_eq!(status("gatling-rate-limiter.txt"), [(403, 4_962), (404, 38)].into());
+    assert_eq!(status("loadtest-all-gateway-errors.json"), [(503, 516), (504, 1_484)].into());
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Output of other load generators, read and judged: `&[u8] -> Text -> Claims -> Facts -> Verdict`.
+//! Output of other load generators, read and judged: `Read -> Text -> Claims -> Facts -> Verdict`. Files of samples are folded
+//! line by line into claims, and never held in memory.
 //!
 //! Responsibilities: one reader a tool ([`Claims`] or why not), the facts that follow from what was read, rules with the
 //! ids of the catalogue, several outputs held against each other and against what a text says of them ([`compare()`]), and all
@@ -31,9 +32,15 @@ pub use readers::tools_in_words;
 pub use rules::{AuditRule, rules};
 pub use text::{BYTES_MAX, Text};
 
+/// Longer lines are no samples.
+pub const SAMPLE_LINE_MAX: usize = 1 << 20;
+/// Of so much of a file it is seen whether it is one of samples.
+const BEGIN_BYTES: u64 = 256 << 10;
+
 use facts::Facts;
 use model::{AuditConnections, AuditRecord, Claim, Estimate, FORMAT_AUDIT, Knee, Redacted, count_secrets};
 use std::fmt;
+use std::io::Read;
 use thiserror::Error;
 
 /// Reason why an output could not be audited. One line, with a remedy.
@@ -43,8 +50,30 @@ pub enum Unreadable {
     #[error("it is empty: save what the tool prints, stderr too (2>&1)")]
     Empty,
     /// More than any load generator prints.
-    #[error("it has more than {BYTES_MAX} bytes, which is no summary of a load generator: give that, not its samples")]
+    #[error(
+        "it has more than {BYTES_MAX} bytes, which is no summary of a load generator: give that (samples are read of k6, \
+         JMeter and Gatling)"
+    )]
     TooLarge,
+    /// One line of samples is more than any tool writes.
+    #[error("it has a line of more than {SAMPLE_LINE_MAX} bytes, which is no sample")]
+    LongLine,
+    /// The file ended with an error.
+    #[error("it cannot be read: {error}")]
+    NotRead {
+        /// Of the system.
+        error: String,
+    },
+    /// A form of a tool's output that is known and not read.
+    #[error("it is of {tool}, in {form}, which is not read: {instead}")]
+    OtherForm {
+        /// The tool.
+        tool: &'static str,
+        /// What it is in.
+        form: &'static str,
+        /// What to give.
+        instead: &'static str,
+    },
     /// Binary.
     #[error("it is no text")]
     NotText,
@@ -151,12 +180,23 @@ pub struct Part {
     pub audited: Result<Audited, Unreadable>,
 }
 
-/// Reads and judges all outputs in `bytes`, such as those of a script's log; `file` is what it is called.
+/// Reads and judges all outputs in `input`, such as those of a script's log; `file` is what the file is called. Samples
+/// are folded as they come, however many there are; anything else has [`BYTES_MAX`] at most.
 ///
 /// # Errors
 /// When there is none.
-pub fn audit_all(file: &str, bytes: &[u8], context: &Context) -> Result<Vec<Part>, Unreadable> {
-    let text = Text::decode(bytes)?;
+pub fn audit_all(file: &str, mut input: impl Read, context: &Context) -> Result<Vec<Part>, Unreadable> {
+    let mut bytes = Vec::new();
+    take(&mut input, BEGIN_BYTES, &mut bytes)?;
+    if let Some(samples) = readers::samples(&bytes) {
+        let samples = samples?;
+        let secrets = samples.secrets();
+        let audited = Ok(judged(file, None, samples.read(&bytes, input)?, secrets, context));
+        return Ok(vec![Part { source: file.to_owned(), audited }]);
+    }
+    // One byte more than may be is enough to tell that it is too much.
+    take(&mut input, (BYTES_MAX as u64 + 1).saturating_sub(BEGIN_BYTES), &mut bytes)?;
+    let text = Text::decode(&bytes)?;
     let found = readers::read(&text)?;
     let is_alone = found.len() == 1;
     let secrets = text.lines().map(|(_, line)| count_secrets(line)).sum();
@@ -167,6 +207,12 @@ pub fn audit_all(file: &str, bytes: &[u8], context: &Context) -> Result<Vec<Part
         Part { source, audited }
     };
     Ok(found.into_iter().map(part).collect())
+}
+
+/// Reads on, so many bytes at most.
+fn take(input: &mut impl Read, limit: u64, bytes: &mut Vec<u8>) -> Result<(), Unreadable> {
+    let read = input.take(limit).read_to_end(bytes);
+    read.map(drop).map_err(|error| Unreadable::NotRead { error: error.to_string() })
 }
 
 /// Judges what an output claims.

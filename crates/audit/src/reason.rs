@@ -55,11 +55,13 @@ const WORDS: [(Reason, &[&str]); 7] = [
 impl Reason {
     /// Those that a text names.
     pub(crate) fn named(text: &Text) -> BTreeSet<Self> {
-        let of_line = |line: &str| {
-            let line = line.to_ascii_lowercase();
-            WORDS.iter().find(|(_, words)| words.iter().any(|word| line.contains(word))).map(|(reason, _)| *reason)
-        };
-        text.lines().filter_map(|(_, line)| of_line(line)).collect()
+        text.lines().filter_map(|(_, line)| Self::of(line)).collect()
+    }
+
+    /// The one that a line names.
+    pub(crate) fn of(line: &str) -> Option<Self> {
+        let line = line.to_ascii_lowercase();
+        WORDS.iter().find(|(_, words)| words.iter().any(|word| line.contains(word))).map(|(reason, _)| *reason)
     }
 
     /// What to do about it.

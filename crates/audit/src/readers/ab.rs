@@ -12,6 +12,7 @@ pub(super) const TOOL: Tool = Tool {
     text: Some(TEXT),
     json: None,
     csv: None,
+    samples: None,
     keeps: Keeps::Told(|claims| Some(claims.get(Figure::KeptAlive).is_some_and(|n| n > 0.0))),
     called: &[],
     flags: FLAGS,
@@ -36,6 +37,7 @@ const TEXT: TextReader = TextReader {
         heads.iter().chain(&["Server ", "SSL/TLS", "TLS ", "Document "]).any(|head| line.starts_with(head))
     },
     so_far: None,
+    parts: None,
     read,
 };
 

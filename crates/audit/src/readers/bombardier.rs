@@ -13,6 +13,7 @@ pub(super) const TOOL: Tool = Tool {
     text: Some(TEXT),
     json: Some(JSON),
     csv: None,
+    samples: None,
     keeps: Keeps::Always,
     called: &[],
     flags: FLAGS,
@@ -35,6 +36,7 @@ const TEXT: TextReader = TextReader {
     ends: |line| line.starts_with("HTTP codes:"),
     leads: |line| line.starts_with("Bombarding ") || line == "Done!",
     so_far: None,
+    parts: None,
     read: read_text,
 };
 

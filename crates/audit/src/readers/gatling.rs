@@ -1,6 +1,6 @@
 //! Gatling: the summary at its end, as older versions and those since 3.14 print it, and `stats.json` and `global_stats.json`.
 
-use super::{JsonReader, Keeps, TextReader, Tool, add_failed, quantile, require, status_in};
+use super::{gatling_log, JsonReader, Keeps, TextReader, Tool, add_failed, quantile, require, status_in};
 use crate::Unreadable;
 use crate::asked::Flags;
 use crate::claim::{Claims, Figure};
@@ -13,6 +13,7 @@ pub(super) const TOOL: Tool = Tool {
     text: Some(TEXT),
     json: Some(JSON),
     csv: None,
+    samples: Some(gatling_log::SAMPLES),
     keeps: Keeps::Always,
     called: &["gatling.sh", "gatling.bat"],
     // Its load stands in the simulation.

@@ -1,4 +1,5 @@
-//! h2load, with the labels up to 1.52 (`time for request:`) and the later ones (`request`).
+//! h2load, with the labels up to 1.52 (`time for request:`) and the later ones (`request`); before 1.4 it had no timeouts, and
+//! before 1.0 its times were in words.
 
 use super::{Keeps, TextReader, Tool, require};
 use crate::Unreadable;
@@ -7,8 +8,16 @@ use crate::claim::{Claims, Figure, Mode};
 use crate::scan::{number, time_ns, word_after};
 use crate::text::Text;
 
-pub(super) const TOOL: Tool =
-    Tool { name: "h2load", text: Some(TEXT), json: None, csv: None, keeps: Keeps::Always, called: &[], flags: FLAGS };
+pub(super) const TOOL: Tool = Tool {
+    name: "h2load",
+    text: Some(TEXT),
+    json: None,
+    csv: None,
+    samples: None,
+    keeps: Keeps::Always,
+    called: &[],
+    flags: FLAGS,
+};
 
 const FLAGS: Flags = Flags {
     style: Style::Getopt,
@@ -27,11 +36,12 @@ const TEXT: TextReader = TextReader {
     ends: |line| line.starts_with("finished in "),
     leads: |_| false,
     so_far: None,
+    parts: None,
     read,
 };
 
 /// Lines that hold nothing to be judged.
-const KNOWN: [&str; 16] = [
+const KNOWN: [&str; 17] = [
     "starting benchmark",
     "progress: ",
     "Warm-up",
@@ -44,6 +54,7 @@ const KNOWN: [&str; 16] = [
     "TTFB",
     "min ",
     "Application protocol",
+    "Protocol: ",
     "TLS Protocol",
     "Cipher",
     "Server Temp Key",
@@ -76,24 +87,26 @@ fn line_of(claims: &mut Claims, line: &str, n: u64) -> bool {
         number(words[at.checked_sub(1)?])
     };
     if line.starts_with("finished in ") {
-        claims.put(Figure::Duration, word_after(line, "finished in ").and_then(time_ns), n);
+        let time = word_after(line, "finished in ").and_then(time_ns);
+        claims.put(Figure::Duration, time.or_else(|| spelled_ns(line)), n);
         claims.put(Figure::Throughput, of("req/s"), n);
     } else if line.starts_with("spawning thread #") {
         claims.add(Figure::Connections, word_after(line, ": ").and_then(number).unwrap_or(0.0), n);
         claims.add(Figure::Threads, 1.0, n);
     } else if line.starts_with("requests: ") {
-        let counted = ["total", "started", "succeeded", "failed", "errored", "timeout"].map(of);
-        if let [Some(total), Some(started), Some(succeeded), Some(failed), Some(errored), Some(timeout)] = counted {
+        let counted = ["total", "started", "succeeded", "failed", "errored"].map(of);
+        if let [Some(total), Some(started), Some(succeeded), Some(failed), Some(errored)] = counted {
+            let timeout = of("timeout");
             // A connection that ends takes its share of the requests with it, unsent.
             // For a time (-D) all are those that ended, and those in flight at its end were started as well.
             let unsent = if started > 0.0 { (total - started).max(0.0) } else { 0.0 };
             claims.put(Figure::Planned, Some(total), n);
             claims.put(Figure::Dropped, Some(unsent), n);
             // Those that timed out are among the errored.
-            let errored = errored.max(timeout);
+            let errored = errored.max(timeout.unwrap_or(0.0));
             claims.put(Figure::Responses, Some(succeeded + failed - errored), n);
             claims.put(Figure::Broken, Some(errored - unsent), n);
-            claims.put(Figure::Timeouts, Some(timeout), n);
+            claims.put(Figure::Timeouts, timeout, n);
         }
     } else if line.starts_with("status codes: ") {
         // Of responses that ended early as well, so that they are no count of responses.
@@ -105,10 +118,12 @@ fn line_of(claims: &mut Claims, line: &str, n: u64) -> bool {
         let responses = claims.get(Figure::Responses).filter(|n| *n > 0.0);
         let bytes = |label: &str| {
             let (before, _) = line.split_once(label)?;
-            number(before.rsplit_once('(')?.1)
+            number(before.rsplit_once(['(', ' '])?.1.trim_start_matches('('))
         };
-        claims.put(Figure::ResponseBytes, bytes(") total").zip(responses).map(|(bytes, n)| bytes / n), n);
-        claims.put(Figure::BodyBytes, bytes(") data").zip(responses).map(|(bytes, n)| bytes / n), n);
+        let total = bytes(") total").or_else(|| bytes(" bytes total"));
+        let data = bytes(") data").or_else(|| bytes(" bytes data"));
+        claims.put(Figure::ResponseBytes, total.zip(responses).map(|(bytes, n)| bytes / n), n);
+        claims.put(Figure::BodyBytes, data.zip(responses).map(|(bytes, n)| bytes / n), n);
     } else if let ["time", "for", "request:", min, max, mean, ..] = words.as_slice() {
         claims.put(Figure::LatencyMin, time_ns(min), n);
         claims.put(Figure::LatencyMax, time_ns(max), n);
@@ -130,4 +145,13 @@ fn line_of(claims: &mut Claims, line: &str, n: u64) -> bool {
         return false;
     }
     true
+}
+
+/// `7 sec, 45 millisec and 190 microsec`.
+fn spelled_ns(line: &str) -> Option<f64> {
+    let words: Vec<&str> = line.split_whitespace().map(|word| word.trim_end_matches(',')).collect();
+    let unit =
+        |word: &str| [("sec", 1e9), ("millisec", 1e6), ("microsec", 1e3)].into_iter().find(|(unit, _)| *unit == word);
+    let parts = words.windows(2).filter_map(|pair| Some(number(pair[0])? * unit(pair[1])?.1));
+    parts.fold(None, |sum, part| Some(sum.unwrap_or(0.0) + part))
 }

@@ -7,8 +7,16 @@ use crate::claim::{Claims, FIGURE_MAX, Figure, Mode};
 use crate::scan::{after, number, time_ns};
 use crate::text::Text;
 
-pub(super) const TOOL: Tool =
-    Tool { name: "hey", text: Some(TEXT), json: None, csv: None, keeps: Keeps::Always, called: &[], flags: FLAGS };
+pub(super) const TOOL: Tool = Tool {
+    name: "hey",
+    text: Some(TEXT),
+    json: None,
+    csv: None,
+    samples: None,
+    keeps: Keeps::Always,
+    called: &[],
+    flags: FLAGS,
+};
 
 const FLAGS: Flags = Flags {
     style: Style::Go,
@@ -27,6 +35,7 @@ const TEXT: TextReader = TextReader {
     ends: |line| line.starts_with("Response time histogram:"),
     leads: |_| false,
     so_far: None,
+    parts: None,
     read: |text, mut claims| {
         claims.put_usual(Figure::Timeout, TIMEOUT_NS);
         claims.kept_max = Some(KEPT_MAX);

@@ -12,6 +12,7 @@ pub(super) const TOOL: Tool = Tool {
     text: Some(TEXT),
     json: None,
     csv: None,
+    samples: None,
     keeps: Keeps::Told(|claims| Some(claims.get(Figure::Responses)? > 1.5 * claims.get(Figure::ConnectionsOpened)?)),
     called: &[],
     // Its echo tells what was asked for.
@@ -24,6 +25,7 @@ const TEXT: TextReader = TextReader {
     ends: |line| line.starts_with("Errors: fd-unavail "),
     leads: |line| line.starts_with("httperf ") || line.starts_with("Maximum connect burst"),
     so_far: None,
+    parts: None,
     read,
 };
 

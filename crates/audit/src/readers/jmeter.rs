@@ -1,7 +1,7 @@
 //! JMeter: the lines `summary = N in TIME = N/s` of its summariser, on the console and in `jmeter.log`. The last is of the
 //! whole run; lines with `+` are of the time since the one before.
 
-use super::{Keeps, TextReader, Tool, require};
+use super::{jmeter_rows, Keeps, TextReader, Tool, require};
 use crate::Unreadable;
 use crate::asked::Flags;
 use crate::claim::{Claims, Figure, Mode};
@@ -13,6 +13,7 @@ pub(super) const TOOL: Tool = Tool {
     text: Some(TEXT),
     json: None,
     csv: None,
+    samples: Some(jmeter_rows::SAMPLES),
     keeps: Keeps::Told(|_| None),
     called: &["jmeter.sh", "jmeter.bat"],
     // Its load stands in the test plan.

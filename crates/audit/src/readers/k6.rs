@@ -1,6 +1,6 @@
 //! k6: the summary at its end, and `--summary-export` or `handleSummary` as JSON.
 
-use super::{JsonReader, Keeps, TextReader, Tool, at, require};
+use super::{JsonReader, Keeps, Parts, TextReader, Tool, k6_points, of_whole, require};
 use crate::Unreadable;
 use crate::asked::{Flags, Style, Unit, flag};
 use crate::claim::{Claims, Figure};
@@ -8,8 +8,16 @@ use crate::scan::{count, go_time_ns, number};
 use crate::text::Text;
 use serde_json::Value;
 
-pub(super) const TOOL: Tool =
-    Tool { name: "k6", text: Some(TEXT), json: Some(JSON), csv: None, keeps: Keeps::Always, called: &[], flags: FLAGS };
+pub(super) const TOOL: Tool = Tool {
+    name: "k6",
+    text: Some(TEXT),
+    json: Some(JSON),
+    csv: None,
+    samples: Some(k6_points::SAMPLES),
+    keeps: Keeps::Always,
+    called: &[],
+    flags: FLAGS,
+};
 
 const FLAGS: Flags = Flags {
     style: Style::Getopt,
@@ -27,13 +35,18 @@ const TEXT: TextReader = TextReader {
     ends: is_last,
     leads: |line| line.contains("..: ") && !unmarked(line).starts_with("vus") || is_furniture(line),
     so_far: None,
+    parts: Some(PARTS),
     read: read_text,
 };
 
-const JSON: JsonReader = JsonReader { fits: |value| value.pointer("/metrics/http_reqs").is_some(), read: read_json };
+/// Since 1.0 the whole load comes first, and then each of its scenarios and groups where these are asked for.
+const PARTS: Parts = Parts {
+    whole: |line| line.contains("█ TOTAL RESULTS"),
+    part: |line| line.contains("█ SCENARIO: ") || line.contains("█ GROUP: "),
+};
 
-/// k6 gives up on a response after this, unless told otherwise.
-const TIMEOUT_NS: f64 = 60e9;
+const JSON: JsonReader = JsonReader { fits: |value| metric(value, "http_reqs").is_some(), read: read_json };
+
 /// Versions before 0.31 do not tell what failed.
 const NEEDED: [(Figure, &str); 2] = [(Figure::Responses, "http_reqs, count"), (Figure::Throughput, "http_reqs, rate")];
 
@@ -47,7 +60,7 @@ fn unmarked(line: &str) -> &str {
 }
 
 fn read_text(text: &Text, mut claims: Claims) -> Result<Claims, Unreadable> {
-    for (n, line) in text.lines() {
+    for (n, line) in of_whole(text, &TEXT) {
         let n = Some(n);
         let figures = unmarked(line);
         let Some((name, values)) = figures.split_once("..: ").or_else(|| figures.split_once(".: ")) else {
@@ -90,18 +103,34 @@ fn read_text(text: &Text, mut claims: Claims) -> Result<Claims, Unreadable> {
 /// Headings, checks and the progress line.
 fn is_furniture(line: &str) -> bool {
     line.starts_with(['{', '█', '✓', '✗', '↳'])
-        || ["HTTP", "EXECUTION", "NETWORK", "running (", "default "].iter().any(|known| line.starts_with(known))
+        || ["HTTP", "EXECUTION", "NETWORK", "CUSTOM", "running (", "default ", "time=\""]
+            .iter()
+            .any(|known| line.starts_with(known))
+}
+
+/// A metric of `--summary-export` and `handleSummary`, and of their form with a version of its own, which has a list of them.
+fn metric<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
+    let of_list = || {
+        let list = value.pointer("/results/metrics")?.as_array()?;
+        list.iter().find(|metric| metric.get("name").and_then(Value::as_str) == Some(name))
+    };
+    value.get("metrics").and_then(|metrics| metrics.get(name)).or_else(of_list)
 }
 
 fn read_json(value: &Value, mut claims: Claims) -> Result<Claims, Unreadable> {
-    // handleSummary puts the figures one level deeper than --summary-export.
-    let figure = |metric: &str, key: &str, scale: f64| {
-        at(value, &format!("/metrics/{metric}/values/{key}"), scale)
-            .or_else(|| at(value, &format!("/metrics/{metric}/{key}"), scale))
+    // --summary-export alone has the figures one level up.
+    let figure = |name: &str, key: &str, scale: f64| {
+        let metric = metric(value, name)?;
+        metric.get("values").unwrap_or(metric).get(key)?.as_f64().map(|number| number * scale)
     };
     claims.put(Figure::Responses, figure("http_reqs", "count", 1.0), None);
     claims.put(Figure::Throughput, figure("http_reqs", "rate", 1.0), None);
-    claims.put(Figure::BadStatus, figure("http_req_failed", "passes", 1.0), None);
+    let failed = match value.get("results") {
+        None => figure("http_req_failed", "passes", 1.0),
+        Some(_) => figure("http_req_failed", "matches", 1.0)
+            .or_else(|| Some((figure("http_req_failed", "rate", 1.0)? * figure("http_reqs", "count", 1.0)?).round())),
+    };
+    claims.put(Figure::BadStatus, failed, None);
     claims.put(Figure::Dropped, figure("dropped_iterations", "count", 1.0), None);
     claims.put(Figure::Connections, figure("vus_max", "max", 1.0).or_else(|| figure("vus_max", "value", 1.0)), None);
     let latencies = [
@@ -124,6 +153,6 @@ fn finish(mut claims: Claims) -> Result<Claims, Unreadable> {
     claims.put(Figure::Duration, length.map(|(n, per_s)| n / per_s * 1e9), None);
     claims.put(Figure::Broken, Some(0.0), None);
     claims.put(Figure::Dropped, Some(0.0), None);
-    claims.put_usual(Figure::Timeout, TIMEOUT_NS);
+    claims.put_usual(Figure::Timeout, k6_points::TIMEOUT_NS);
     require(claims, &NEEDED)
 }

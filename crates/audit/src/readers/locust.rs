@@ -12,6 +12,7 @@ pub(super) const TOOL: Tool = Tool {
     text: Some(TEXT),
     json: None,
     csv: Some(read),
+    samples: None,
     keeps: Keeps::Always,
     called: &[],
     flags: FLAGS,

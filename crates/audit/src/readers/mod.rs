@@ -6,19 +6,26 @@ mod autocannon;
 mod bombardier;
 mod fortio;
 mod gatling;
+mod gatling_log;
+mod gcannon;
 mod ghz;
 mod h2load;
 mod hey;
 mod httperf;
 mod jmeter;
+mod jmeter_rows;
 mod k6;
+mod k6_points;
 mod loadtest;
 mod locust;
+mod nighthawk;
 mod oha;
+mod samples;
 mod siege;
 mod table;
 mod vegeta;
 mod wrk;
+mod zrk;
 
 use super::asked::Flags;
 use super::claim::{Claims, FIGURE_MAX, Figure, QUANTILES};
@@ -26,6 +33,7 @@ use super::reason::Reason;
 use super::text::Text;
 use super::{Unreadable, commands};
 use model::Redacted;
+use samples::{SampleReader, Samples};
 use serde_json::Value;
 
 /// A load generator whose output is read. What it is stands in this value, and everything else reads it from there.
@@ -38,6 +46,8 @@ pub(crate) struct Tool {
     json: Option<JsonReader>,
     /// How its CSV is read, of which no line tells that it is the tool's.
     csv: Option<CsvReader>,
+    /// How its samples are read, of which there is one in each line.
+    samples: Option<SampleReader>,
     /// True if its connections serve more than one request.
     pub(crate) keeps: Keeps,
     /// Other names under which it is called.
@@ -66,7 +76,17 @@ struct TextReader {
     leads: fn(&str) -> bool,
     /// Of a tool that prints its totals again and again, of which the last count: the number of requests in such a line.
     so_far: Option<fn(&str) -> Option<f64>>,
+    /// A heading behind which the same is told of a part of the load, up to the next output; none of most tools.
+    parts: Option<Parts>,
     read: fn(&Text, Claims) -> Result<Claims, Unreadable>,
+}
+
+/// Where an output tells of parts of its load.
+struct Parts {
+    /// A heading of the whole load.
+    whole: fn(&str) -> bool,
+    /// One of a part of it.
+    part: fn(&str) -> bool,
 }
 
 /// A tool's output as CSV; none where it does not have the columns.
@@ -99,16 +119,25 @@ pub(crate) static TOOLS: &[Tool] = &[
     gatling::TOOL,
     jmeter::TOOL,
     ghz::TOOL,
+    nighthawk::TOOL,
+    zrk::TOOL,
+    gcannon::TOOL,
 ];
 
 /// The tools and the other forms that are read, for messages and for the manual.
 #[must_use]
 pub fn tools_in_words() -> String {
-    let words = |tool: &Tool| match (&tool.text, &tool.json) {
-        (Some(_), Some(_)) => format!("{} (text, JSON)", tool.name),
-        (Some(_), None) => tool.name.to_owned(),
-        (None, Some(_)) => format!("{} (JSON)", tool.name),
-        (None, None) => format!("{} (CSV)", tool.name),
+    let words = |tool: &Tool| {
+        let forms = [
+            (tool.text.is_some(), "text"),
+            (tool.json.is_some(), "JSON"),
+            (tool.csv.is_some(), "CSV"),
+            (tool.samples.is_some(), "samples"),
+        ];
+        match forms.into_iter().filter(|(is_read, _)| *is_read).map(|(_, form)| form).collect::<Vec<_>>().as_slice() {
+            ["text"] => tool.name.to_owned(),
+            several => format!("{} ({})", tool.name, several.join(", ")),
+        }
     };
     let words: Vec<String> = TOOLS.iter().map(words).collect();
     format!("{}, or a table of loads (Markdown, CSV)", words.join(", "))
@@ -129,6 +158,16 @@ const OUTPUTS_MAX: usize = 1_000;
 
 /// An output of a text, by the line that it begins in, or why it cannot be read.
 pub(crate) type Found = (u64, Result<Claims, Unreadable>);
+
+/// The samples that a file begins with, of which there may be more than fit into memory.
+pub(crate) fn samples(begin: &[u8]) -> Option<Result<Samples, Unreadable>> {
+    Samples::at(begin, TOOLS)
+}
+
+/// No claims yet, but what the command in `above` asks for.
+fn commands_above(tool: &Tool, above: Option<&Text>) -> Claims {
+    above.map_or_else(|| Claims::new(tool.name, None), |text| tool.claims(text))
+}
 
 /// Reads all outputs in `text`, in their order. A part that cannot be read leaves the others as they are.
 ///
@@ -212,8 +251,9 @@ fn places(text: &Text, reader: &TextReader) -> Vec<u64> {
     if let Some(so_far) = reader.so_far {
         return counts(text, reader.begins, so_far);
     }
+    let whole = of_whole(text, reader);
     let of =
-        |mark: fn(&str) -> bool| -> Vec<u64> { text.lines().filter(|(_, line)| mark(line)).map(|(n, _)| n).collect() };
+        |mark: fn(&str) -> bool| -> Vec<u64> { whole.iter().filter(|(_, line)| mark(line)).map(|(n, _)| *n).collect() };
     let (begins, ends) = (of(reader.begins), of(reader.ends));
     if begins.len() >= ends.len() { begins } else { ends }
 }
@@ -236,6 +276,17 @@ fn counts(text: &Text, begins: fn(&str) -> bool, so_far: fn(&str) -> Option<f64>
     found
 }
 
+/// The lines that are not of parts of a load.
+fn of_whole<'a>(text: &'a Text, reader: &TextReader) -> Vec<(u64, &'a str)> {
+    let Some(parts) = &reader.parts else { return text.lines().collect() };
+    let mut is_of_part = false;
+    let is_of_whole = |(_, line): &(u64, &str)| {
+        is_of_part = ((parts.part)(line) || is_of_part) && !(parts.whole)(line);
+        !is_of_part
+    };
+    text.lines().filter(is_of_whole).collect()
+}
+
 /// The results in `json`, which begins in line `at`.
 fn read_json(text: &Text, at: u64, json: &str) -> Result<Vec<Found>, Unreadable> {
     let values = values(json)?;
@@ -246,8 +297,7 @@ fn read_json(text: &Text, at: u64, json: &str) -> Result<Vec<Found>, Unreadable>
             .into_iter()
             .find(|(_, reader)| (reader.fits)(value))
             .ok_or_else(|| Unreadable::UnknownJson { keys: keys(value) })?;
-        let claims = command.as_ref().map_or_else(|| Claims::new(tool.name, None), |text| tool.claims(text));
-        (reader.read)(value, claims).map(|claims| tool.finished(claims, text))
+        (reader.read)(value, commands_above(tool, command.as_ref())).map(|claims| tool.finished(claims, text))
     };
     match values.as_slice() {
         [] => Err(Unreadable::Empty),
@@ -305,10 +355,15 @@ impl Tool {
             claims.unread_lines = claims.unread_lines.saturating_sub(1);
         }
         claims.reasons = Reason::named(text);
-        claims.is_url_printed = claims.url.as_deref().is_some_and(|url| url.contains("://"));
-        claims.url = claims.url.or_else(|| claims.command.as_deref().and_then(commands::url));
-        claims
+        with_url(claims)
     }
+}
+
+/// The claims with the URL of the command, where the output names none.
+fn with_url(mut claims: Claims) -> Claims {
+    claims.is_url_printed = claims.url.as_deref().is_some_and(|url| url.contains("://"));
+    claims.url = claims.url.or_else(|| claims.command.as_deref().and_then(commands::url));
+    claims
 }
 
 /// The first keys of an object, for a message.

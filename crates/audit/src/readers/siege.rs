@@ -13,6 +13,7 @@ pub(super) const TOOL: Tool = Tool {
     text: Some(TEXT),
     json: Some(JSON),
     csv: None,
+    samples: None,
     keeps: Keeps::Told(|_| None),
     called: &[],
     flags: FLAGS,
@@ -33,6 +34,7 @@ const TEXT: TextReader = TextReader {
     ends: |line| line.starts_with("Availability:"),
     leads: |line| line.starts_with("** ") || line.starts_with("Lifting"),
     so_far: None,
+    parts: None,
     read: read_text,
 };
 

@@ -13,6 +13,7 @@ pub(super) const TOOL: Tool = Tool {
     text: Some(TEXT),
     json: Some(JSON),
     csv: None,
+    samples: None,
     keeps: Keeps::Always,
     called: &[],
     flags: FLAGS,
@@ -33,6 +34,7 @@ const TEXT: TextReader = TextReader {
     ends: |line| line.starts_with("Success") && line.contains("[ratio]"),
     leads: |_| false,
     so_far: None,
+    parts: None,
     read: read_text,
 };
 

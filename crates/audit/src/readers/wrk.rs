@@ -1,6 +1,6 @@
 //! wrk 2 to 4 and wrk2: `Running 30s test @ URL` to `Transfer/sec:`.
 
-use super::{Keeps, TextReader, Tool, autocannon, require};
+use super::{Keeps, TextReader, Tool, autocannon, require, zrk};
 use crate::asked::{Flags, Style, Unit, flag};
 use crate::claim::{Claims, FIGURE_MAX, Figure, Mode};
 use crate::scan::{after, bytes, number, time_ns, word_after};
@@ -8,8 +8,16 @@ use crate::text::Text;
 use crate::{Unreadable, commands};
 use model::Redacted;
 
-pub(super) const WRK: Tool =
-    Tool { name: "wrk", text: Some(TEXT), json: None, csv: None, keeps: Keeps::Always, called: &[], flags: FLAGS };
+pub(super) const WRK: Tool = Tool {
+    name: "wrk",
+    text: Some(TEXT),
+    json: None,
+    csv: None,
+    samples: None,
+    keeps: Keeps::Always,
+    called: &[],
+    flags: FLAGS,
+};
 
 pub(super) const WRK2: Tool =
     Tool { name: "wrk2", text: Some(TEXT_OF_WRK2), called: &["wrk"], flags: FLAGS_OF_WRK2, ..WRK };
@@ -38,11 +46,12 @@ const FLAGS_OF_WRK2: Flags = Flags {
 };
 
 const TEXT: TextReader = TextReader {
-    fits: |text| !is_wrk2(text) && !autocannon::has_tables(text),
+    fits: |text| !is_wrk2(text) && !autocannon::has_tables(text) && !zrk::is_zrk(text),
     begins: |line| line.starts_with("Running ") && line.contains(" test @ "),
     ends: |line| line.starts_with("Transfer/sec:"),
     leads: |_| false,
     so_far: None,
+    parts: None,
     read,
 };
 
@@ -134,6 +143,8 @@ fn line_of(claims: &mut Claims, third_column: Figure, line: &str, n: u64) -> boo
         ["Requests/sec:", rate] => claims.put(Figure::Throughput, number(rate), n),
         ["Req/Sec", ..] | ["Thread", "Stats", ..] | ["Latency", "Distribution", ..] | ["Transfer/sec:", _] => {}
         ["Thread", "calibration:", ..] | ["Initialised", ..] => {}
+        // Of the fork of DeathStarBench.
+        ["Test", "Results", "@", _] | ["Sent", _, "requests"] => {}
         _ => return false,
     }
     true

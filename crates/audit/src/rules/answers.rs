@@ -119,10 +119,15 @@ fn errors(subject: Subject<'_>) -> Outcome {
         _ => FindingState::Invalid,
     };
     let of = |figure| subject.claims.get(figure).unwrap_or(0.0);
+    let bad_or_broken = match subject.claims.tool {
+        // They check more than the status.
+        "gatling" | "jmeter" | "k6" => "that failed a check",
+        _ => "with a bad status or without a response",
+    };
     let parts = [
         (of(Figure::BadStatus), "with a bad status"),
         (of(Figure::Broken), "without a response"),
-        (of(Figure::BadOrBroken), "with a bad status or without a response"),
+        (of(Figure::BadOrBroken), bad_or_broken),
     ];
     let parts: Vec<_> =
         parts.iter().filter(|(n, _)| *n > 0.0).map(|(n, what)| format!("{} {what}", count(*n as u64))).collect();

@@ -1,7 +1,7 @@
 //! CL-01, CL-05, CL-06, CL-07, CL-14 and NE-09 for outputs of other tools: limits of the client.
 
 use super::{AuditRule, Check};
-use crate::{Figure, Subject};
+use crate::{Figure, Mode, Subject};
 use judge::{Fires, Outcome};
 use model::FindingState;
 use model::human::{count, percent, plural, rate, time};
@@ -17,6 +17,9 @@ const OWN_WAIT_INVALID_SHARE: f64 = 0.5;
 const EXCEEDED_SHARE: f64 = 1.1;
 /// Of a rate of which less was reached nothing can be said.
 const MISSED_SHARE: f64 = 0.5;
+/// Share of the connections that were busy on average from which on they are the limit, and below which they are not.
+const ALL_BUSY: f64 = 0.9;
+const FEW_BUSY: f64 = 0.2;
 /// Share of the due requests that may stay away before the load is another one.
 const DROPPED_INVALID_SHARE: f64 = 0.1;
 /// Connections that threads do not share out evenly are no fault below this share.
@@ -173,11 +176,46 @@ fn offered(subject: Subject<'_>) -> Outcome {
     if reached >= REACHED_SHARE * offered {
         return Outcome::Pass;
     }
-    let message = format!("only {} of the offered {} was reached", rate(reached), rate(offered));
+    let held_back = held_back(subject, reached);
+    let why = held_back.as_ref().map_or("", |(why, _)| why.as_str());
+    let message = format!("only {} of the offered {} was reached{why}", rate(reached), rate(offered));
     // Whoever missed half of it has measured another load than the one that was meant.
     let state = if reached < MISSED_SHARE * offered { FindingState::Invalid } else { FindingState::Bound };
-    let remedy = "lower the rate until server and client sustain it".to_owned();
+    let remedy =
+        held_back.map_or_else(|| "lower the rate until server and client sustain it".to_owned(), |(_, what)| what);
     Outcome::fired(OFFERED.id, state, message, remedy, figures)
+}
+
+/// What held a closed loop back, by Little's law: connections that were all busy, or a client that left them idle.
+fn held_back(subject: Subject<'_>, reached: f64) -> Option<(String, String)> {
+    let claims = subject.claims;
+    let is_closed = claims.mode == Some(Mode::Closed);
+    let connections = claims.get(Figure::Connections).filter(|n| is_closed && *n > 0.0)?;
+    let (mean, offered) = claims.get(Figure::LatencyMean).zip(claims.get(Figure::RateOffered))?;
+    let busy = reached * mean / 1e9;
+    let named = || plural(connections as u64, "connection");
+    match busy / connections {
+        share if share >= ALL_BUSY => {
+            let most = connections / mean * 1e9;
+            let needed = (offered * mean / 1e9).ceil() as u64;
+            let why = format!(": {} with a response time of {} can do {} at most", named(), time(mean), rate(most));
+            Some((why, format!("open {} or more, or lower the rate", plural(needed, "connection"))))
+        }
+        share if share <= FEW_BUSY => {
+            let why = format!(
+                ": on average {} of {} were busy, so that the client itself held back",
+                decimals(busy),
+                named()
+            );
+            Some((why, "lower the rate to what the client can send, or use more or another client".to_owned()))
+        }
+        _ => None,
+    }
+}
+
+/// Few decimals of a small number.
+fn decimals(n: f64) -> String {
+    if n < 10.0 { format!("{n:.1}") } else { count(n as u64) }
 }
 
 fn connections(subject: Subject<'_>) -> Outcome {

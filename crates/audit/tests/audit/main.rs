@@ -7,6 +7,7 @@ mod fuzz;
 mod ledger;
 mod outputs;
 mod public;
+mod samples;
 mod support;
 mod variants;
 mod zz;

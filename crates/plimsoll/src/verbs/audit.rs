@@ -3,7 +3,7 @@
 use crate::cli::audit::AuditArgs;
 use crate::exit::{CommandError, Exit};
 use crate::output::printer;
-use audit::{Audited, BYTES_MAX, Context, Part, Processes, Sockets, Text, audit_all, compare};
+use audit::{Audited, BYTES_MAX, Context, Part, Processes, Sockets, Text, Unreadable, audit_all, compare};
 use model::{Redacted, VerdictState};
 use std::fs::File;
 use std::io::Read;
@@ -65,8 +65,10 @@ fn deliver(audited: &[Audited], text: Option<&Text>, args: &AuditArgs) -> Result
 /// The outputs in a file.
 fn all_in(file: &Path, context: &Context) -> Result<Vec<Part>, CommandError> {
     let name = Redacted::text(&file.display().to_string());
-    let bytes = bytes_of("", file)?;
-    audit_all(&name, &bytes, context).map_err(|error| CommandError::usage(format!("{name}: {error}")))
+    audit_all(&name, opened("", file)?, context).map_err(|error| match error {
+        Unreadable::NotRead { error } => cannot_read("", file, &error),
+        error => CommandError::usage(format!("{name}: {error}")),
+    })
 }
 
 fn context(args: &AuditArgs) -> Result<Context, CommandError> {
@@ -112,12 +114,20 @@ fn text_of(flag: &str, path: &Path) -> Result<Text, CommandError> {
 /// What a file holds, or stdin; one byte more than may be is enough to tell that it is too much.
 fn bytes_of(flag: &str, path: &Path) -> Result<Vec<u8>, CommandError> {
     let mut bytes = Vec::new();
-    let limit = BYTES_MAX as u64 + 1;
-    let read = if path.as_os_str() == "-" {
-        std::io::stdin().lock().take(limit).read_to_end(&mut bytes)
-    } else {
-        File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes))
-    };
-    read.map_err(|error| CommandError::usage(format!("cannot read {flag}{}: {error}", path.display())))?;
+    let read = opened(flag, path)?.take(BYTES_MAX as u64 + 1).read_to_end(&mut bytes);
+    read.map_err(|error| cannot_read(flag, path, &error))?;
     Ok(bytes)
+}
+
+/// A file, or stdin.
+fn opened(flag: &str, path: &Path) -> Result<Box<dyn Read>, CommandError> {
+    if path.as_os_str() == "-" {
+        return Ok(Box::new(std::io::stdin().lock()));
+    }
+    let file = File::open(path).map_err(|error| cannot_read(flag, path, &error))?;
+    Ok(Box::new(file))
+}
+
+fn cannot_read(flag: &str, path: &Path, error: &dyn std::fmt::Display) -> CommandError {
+    CommandError::usage(format!("cannot read {flag}{}: {error}", path.display()))
 }

@@ -39,6 +39,7 @@ const BEGIN_BYTES: u64 = 256 << 10;
 
 use facts::Facts;
 use model::{AuditConnections, AuditRecord, Claim, Estimate, FORMAT_AUDIT, Knee, Redacted, count_secrets};
+use readers::sampled_in_words;
 use std::fmt;
 use std::io::Read;
 use thiserror::Error;
@@ -51,8 +52,8 @@ pub enum Unreadable {
     Empty,
     /// More than any load generator prints.
     #[error(
-        "it has more than {BYTES_MAX} bytes, which is no summary of a load generator: give that (samples are read of k6, \
-         JMeter and Gatling)"
+        "it has more than {BYTES_MAX} bytes, which is no summary of a load generator: give that; samples are read of {}",
+        sampled_in_words()
     )]
     TooLarge,
     /// One line of samples is more than any tool writes.

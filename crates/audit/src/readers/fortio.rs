@@ -27,6 +27,7 @@ const FLAGS: Flags = Flags {
         flag(&["-t"], Figure::DurationAsked, Unit::Time),
         flag(&["-qps"], Figure::RateOffered, Unit::PerSecond),
         flag(&["-timeout"], Figure::Timeout, Unit::Time),
+        flag(&["-r"], Figure::Resolution, Unit::Time),
     ],
 };
 
@@ -46,6 +47,8 @@ const JSON: JsonReader = JsonReader {
 
 /// fortio gives up on a response after this, unless told otherwise.
 const TIMEOUT_NS: f64 = 3e9;
+/// Its percentiles lie on a line between the edges of buckets, which are this wide or more, unless told otherwise.
+const RESOLUTION_NS: f64 = 1e6;
 
 /// Lines that hold nothing to be judged.
 const KNOWN: [&str; 14] = [
@@ -138,7 +141,7 @@ fn line_of(claims: &mut Claims, heading: &str, line: &str, n: u64) -> bool {
                 _ => claims.add(Figure::Broken, responses, n),
             }
         }
-        [.., "running", "at", _, "queries", "per", "second,", _, _, _, _, url] => claims.url = Some((*url).to_owned()),
+        ["Fortio", .., url] if line.contains(" queries per second, ") => claims.url = Some((*url).to_owned()),
         _ => return false,
     }
     true
@@ -187,5 +190,6 @@ fn finish(mut claims: Claims, needed: [(Figure, &'static str); 3]) -> Result<Cla
     claims.mode = Some(Mode::Closed);
     claims.put(Figure::Broken, Some(0.0), None);
     claims.put_usual(Figure::Timeout, TIMEOUT_NS);
+    claims.put_usual(Figure::Resolution, RESOLUTION_NS);
     require(claims, &needed)
 }

@@ -143,6 +143,12 @@ pub fn tools_in_words() -> String {
     format!("{}, or a table of loads (Markdown, CSV)", words.join(", "))
 }
 
+/// The tools whose samples are read, for messages.
+pub(crate) fn sampled_in_words() -> String {
+    let names: Vec<&str> = TOOLS.iter().filter(|tool| tool.samples.is_some()).map(|tool| tool.name).collect();
+    names.join(", ")
+}
+
 /// The readers of text, with their tools.
 fn of_text() -> impl Iterator<Item = (&'static Tool, &'static TextReader)> {
     TOOLS.iter().filter_map(|tool| Some((tool, tool.text.as_ref()?)))

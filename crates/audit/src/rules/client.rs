@@ -99,7 +99,7 @@ pub(super) const DROPPED: AuditRule = AuditRule {
         Fires::bound("At least one request or iteration was never started."),
     ],
     remarks: "",
-    data: "dropped iterations of k6, unsent requests of h2load",
+    data: "dropped iterations of k6, unsent requests of h2load, Nighthawk and zrk",
     check: Check::Output(dropped),
 };
 pub(super) const TIME_WAIT: AuditRule = AuditRule {
@@ -297,6 +297,7 @@ fn dropped(subject: Subject<'_>) -> Outcome {
             let (what, remedy) = match subject.claims.tool {
                 // It opens no connection again.
                 "h2load" => ("requests were never sent", "let the server keep its connections open"),
+                "nighthawk" | "zrk" => ("requests were due but never sent", "lower the rate, or open more connections"),
                 _ => ("iterations were due but never started", "lower the rate, or allow more virtual users (maxVUs)"),
             };
             let started = subject.facts.attempted.unwrap_or(0.0);

@@ -10,4 +10,3 @@ mod public;
 mod samples;
 mod support;
 mod variants;
-mod zz;

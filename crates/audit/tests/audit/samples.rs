@@ -64,7 +64,7 @@ fn a_command_may_stand_above_samples_and_the_last_may_be_cut() {
     let audited = read(&format!("$ k6 run --out json=/dev/stdout --vus 4 --duration 40s load.js\n\n{cut}"));
     assert_eq!(
         audited.record.command.as_deref(),
-        Some("$ k6 run --out json=/dev/stdout --vus 4 --duration 40s load.js")
+        Some("k6 run --out json=/dev/stdout --vus 4 --duration 40s load.js")
     );
     assert_eq!(audited.record.unread_lines, 1, "the cut one");
     assert_eq!(figures(&audited, [Figure::Responses, Figure::Connections]), [Some(40.0), Some(4.0)]);

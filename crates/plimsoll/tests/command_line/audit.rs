@@ -78,6 +78,26 @@ fn every_rate_of_a_text_must_be_in_an_output() {
     audit(&["--text", "blog-report.md"], &["blog-report.md"]).exits(4);
 }
 
+/// What would not fit is never held: a summary is refused at once, and samples are folded as they come.
+#[test]
+fn samples_may_be_many() {
+    let samples = |n: u64| -> String {
+        let line = |n: u64| format!("{},20,home,200,OK,T 1-1,true,4\n", 1_700_000_000_000 + n);
+        (0..n).map(line).collect()
+    };
+    let file = format!(
+        "timeStamp,elapsed,label,responseCode,responseMessage,threadName,success,allThreads\n{}",
+        samples(150_000)
+    );
+    let record = plimsoll(["audit", "all.jtl", "--json"]).with_file("all.jtl", file.as_bytes()).run().exits(0).json();
+    assert_eq!((text(&record, "tool"), number(&record, "status.200")), ("jmeter", 150_000.0));
+    let refused = plimsoll(["audit", "rows.csv"]).with_file("rows.csv", samples(150_000).as_bytes()).run();
+    refused.fails(2, &["rows.csv", "of jmeter", "timeStamp"]);
+    let large =
+        plimsoll(["audit", "large.txt"]).with_file("large.txt", "some words\n".repeat(500_000).as_bytes()).run();
+    large.fails(2, &["large.txt", "more than 4194304 bytes", "samples are read of k6, jmeter, gatling"]);
+}
+
 #[test]
 fn what_cannot_be_read_is_told_in_one_line() {
     let cut = &fixture("wrk.txt")[..250];

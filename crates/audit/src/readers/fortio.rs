@@ -51,12 +51,13 @@ const TIMEOUT_NS: f64 = 3e9;
 const RESOLUTION_NS: f64 = 1e6;
 
 /// Lines that hold nothing to be judged.
-const KNOWN: [&str; 14] = [
+const KNOWN: [&str; 15] = [
     "Starting at ",
     "Fortio ",
     "Aggregated Sleep Time",
     "Sleep times",
     "Jitter: ",
+    "Uniform: ",
     "Error cases",
     "Connection time",
     "# ",

@@ -1,6 +1,6 @@
 //! k6: the summary at its end, and `--summary-export` or `handleSummary` as JSON.
 
-use super::{JsonReader, Keeps, Parts, TextReader, Tool, k6_points, of_whole, require};
+use super::{JsonReader, Keeps, Parts, TextReader, Tool, at, k6_points, of_whole, require};
 use crate::Unreadable;
 use crate::asked::{Flags, Style, Unit, flag};
 use crate::claim::{Claims, Figure};
@@ -119,31 +119,30 @@ fn metric<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
 
 fn read_json(value: &Value, mut claims: Claims) -> Result<Claims, Unreadable> {
     // --summary-export alone has the figures one level up.
-    let figure = |name: &str, key: &str, scale: f64| {
-        let metric = metric(value, name)?;
-        metric.get("values").unwrap_or(metric).get(key)?.as_f64().map(|number| number * scale)
-    };
-    claims.put(Figure::Responses, figure("http_reqs", "count", 1.0), None);
-    claims.put(Figure::Throughput, figure("http_reqs", "rate", 1.0), None);
-    let failed = match value.get("results") {
-        None => figure("http_req_failed", "passes", 1.0),
-        Some(_) => figure("http_req_failed", "matches", 1.0)
-            .or_else(|| Some((figure("http_req_failed", "rate", 1.0)? * figure("http_reqs", "count", 1.0)?).round())),
-    };
+    let values = |name: &str| metric(value, name).map(|metric| metric.get("values").unwrap_or(metric));
+    let figure = |name: &str, key: &str| values(name)?.get(key)?.as_f64();
+    let responses = figure("http_reqs", "count");
+    claims.put(Figure::Responses, responses, None);
+    // The form with a version has the time instead of the rate, and counts what matched instead of what passed.
+    let seconds = at(value, "/config/duration", 1.0).filter(|seconds| *seconds > 0.0);
+    let rate = figure("http_reqs", "rate").or_else(|| Some(responses? / seconds?));
+    claims.put(Figure::Throughput, rate, None);
+    let failed = figure("http_req_failed", "matches").or_else(|| figure("http_req_failed", "passes"));
     claims.put(Figure::BadStatus, failed, None);
-    claims.put(Figure::Dropped, figure("dropped_iterations", "count", 1.0), None);
-    claims.put(Figure::Connections, figure("vus_max", "max", 1.0).or_else(|| figure("vus_max", "value", 1.0)), None);
+    claims.put(Figure::Dropped, figure("dropped_iterations", "count"), None);
+    claims.put(Figure::Connections, figure("vus_max", "max").or_else(|| figure("vus_max", "value")), None);
     let latencies = [
-        (Figure::LatencyMean, "avg"),
-        (Figure::LatencyMin, "min"),
-        (Figure::LatencyP50, "med"),
-        (Figure::LatencyMax, "max"),
-        (Figure::LatencyP90, "p(90)"),
-        (Figure::LatencyP95, "p(95)"),
-        (Figure::LatencyP99, "p(99)"),
+        (Figure::LatencyMean, ["avg", "avg"]),
+        (Figure::LatencyMin, ["min", "min"]),
+        (Figure::LatencyP50, ["med", "med"]),
+        (Figure::LatencyMax, ["max", "max"]),
+        (Figure::LatencyP90, ["p(90)", "p90"]),
+        (Figure::LatencyP95, ["p(95)", "p95"]),
+        (Figure::LatencyP99, ["p(99)", "p99"]),
     ];
-    for (latency, key) in latencies {
-        claims.put(latency, figure("http_req_duration", key, 1e6), None);
+    for (latency, keys) in latencies {
+        let ms = keys.into_iter().find_map(|key| figure("http_req_duration", key));
+        claims.put(latency, ms.map(|ms| ms * 1e6), None);
     }
     finish(claims)
 }

@@ -4,6 +4,7 @@ use crate::support::state;
 use audit::{Audited, BYTES_MAX, Context, Figure, SAMPLE_LINE_MAX, Unreadable, audit, audit_all};
 use model::FindingState;
 use std::io::{self, Read};
+use std::path::Path;
 
 const NONE: Context = Context {
     expect_size_bytes: None,
@@ -39,6 +40,25 @@ fn request(ms: u64, took_ms: f64, status: u16) -> String {
     point("http_reqs", ms, 1.0, &tags) + &point("http_req_duration", ms, took_ms, &tags)
 }
 
+/// What `--out json` wrote agrees with what the same run printed at its end.
+#[test]
+fn samples_of_k6_agree_with_its_summary() {
+    let of = |name: &str| {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/audit/samples").join(name);
+        let bytes = std::fs::read(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
+        audit(name, &bytes, &NONE).unwrap_or_else(|error| panic!("{name}: {error}"))
+    };
+    let counts = [Figure::Responses, Figure::BadStatus, Figure::Broken, Figure::Timeouts];
+    let bad = of("k6-1.8-quarter-500.ndjson");
+    assert_eq!(figures(&bad, counts), [Some(20.0), Some(5.0), Some(0.0), Some(0.0)]);
+    let late = of("k6-1.8-dropped.ndjson");
+    assert_eq!(figures(&late, counts), [Some(18.0), Some(0.0), Some(2.0), Some(2.0)]);
+    // Its own mean has what came too late as if it had come.
+    let mean = late.claims.get(Figure::LatencyMean).unwrap();
+    assert!((3.68e6..3.70e6).contains(&mean), "{mean}");
+    assert_eq!((late.record.unread_lines, late.claims.get(Figure::Connections)), (0, Some(3.0)));
+}
+
 #[test]
 fn many_samples_are_one_result() {
     let lines: Vec<String> =
@@ -62,10 +82,7 @@ fn a_command_may_stand_above_samples_and_the_last_may_be_cut() {
     let file: String = (0..40).map(|n| request(n * 1000, 100.0, 200)).collect();
     let cut = &file[..file.len() - 30];
     let audited = read(&format!("$ k6 run --out json=/dev/stdout --vus 4 --duration 40s load.js\n\n{cut}"));
-    assert_eq!(
-        audited.record.command.as_deref(),
-        Some("k6 run --out json=/dev/stdout --vus 4 --duration 40s load.js")
-    );
+    assert_eq!(audited.record.command.as_deref(), Some("k6 run --out json=/dev/stdout --vus 4 --duration 40s load.js"));
     assert_eq!(audited.record.unread_lines, 1, "the cut one");
     assert_eq!(figures(&audited, [Figure::Responses, Figure::Connections]), [Some(40.0), Some(4.0)]);
 }

@@ -13,6 +13,7 @@ pub(super) const TOOL: Tool = Tool {
     text: Some(TEXT),
     json: Some(JSON),
     csv: None,
+    samples: None,
     // A virtual user has a connection of its own, of which the output does not tell how many requests it served.
     keeps: Keeps::Told(|_| None),
     called: &[],
@@ -36,6 +37,7 @@ const TEXT: TextReader = TextReader {
         line.starts_with("All VUs finished") || line.starts_with("All virtual users finished") || is_rule(line)
     },
     so_far: None,
+    parts: None,
     read: read_text,
 };
 

@@ -36,6 +36,7 @@ const TEXT: TextReader = TextReader {
     begins: |line| line.starts_with("Starting at ") && line.contains(" qps with "),
     ends: |line| line.starts_with("Ended after ") && line.contains(" qps="),
     leads: |line| line.starts_with("Fortio ") || is_log(line),
+    so_far: None,
     parts: None,
     read: read_text,
 };
@@ -51,7 +52,7 @@ const TIMEOUT_NS: f64 = 3e9;
 const RESOLUTION_NS: f64 = 1e6;
 
 /// Lines that hold nothing to be judged.
-const KNOWN: [&str; 15] = [
+const KNOWN: [&str; 16] = [
     "Starting at ",
     "Fortio ",
     "Aggregated Sleep Time",
@@ -67,6 +68,7 @@ const KNOWN: [&str; 15] = [
     "[",
     "IP addresses",
     "All done ",
+    "Successfully wrote ",
 ];
 
 /// What it logs while it runs: `14:36:31 I httprunner.go:81> ...`, later with colours and `[INF]`, or as JSON.

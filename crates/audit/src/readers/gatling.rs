@@ -1,6 +1,6 @@
 //! Gatling: the summary at its end, as older versions and those since 3.14 print it, and `stats.json` and `global_stats.json`.
 
-use super::{gatling_log, JsonReader, Keeps, TextReader, Tool, add_failed, quantile, require, status_in};
+use super::{JsonReader, Keeps, TextReader, Tool, add_failed, gatling_log, quantile, require, status_in};
 use crate::Unreadable;
 use crate::asked::Flags;
 use crate::claim::{Claims, Figure};
@@ -26,6 +26,7 @@ const TEXT: TextReader = TextReader {
     ends: |line| label(line).is_some_and(|(label, _)| label.starts_with("request count")),
     leads: |line| line.starts_with("=====") || line.ends_with("secs") || line.starts_with("Reports generated"),
     so_far: None,
+    parts: None,
     read: read_text,
 };
 

@@ -33,6 +33,7 @@ const TEXT: TextReader = TextReader {
     begins: |line| ["gcannon v", "gcannon \u{2014} "].iter().any(|name| line.starts_with(name)),
     ends: |line| line.starts_with("Status codes: 2xx="),
     leads: |_| false,
+    so_far: None,
     parts: None,
     read: read_text,
 };

@@ -13,6 +13,7 @@ pub(super) const TOOL: Tool = Tool {
     text: Some(TEXT),
     json: Some(JSON),
     csv: None,
+    samples: None,
     keeps: Keeps::Always,
     called: &[],
     flags: FLAGS,
@@ -36,6 +37,7 @@ const TEXT: TextReader = TextReader {
     ends: |line| line.starts_with("Response time histogram:"),
     leads: |_| false,
     so_far: None,
+    parts: None,
     read: read_text,
 };
 

@@ -1,7 +1,7 @@
 //! JMeter: the lines `summary = N in TIME = N/s` of its summariser, on the console and in `jmeter.log`. The last is of the
 //! whole run; lines with `+` are of the time since the one before.
 
-use super::{jmeter_rows, Keeps, TextReader, Tool, require};
+use super::{Keeps, TextReader, Tool, jmeter_rows, require};
 use crate::Unreadable;
 use crate::asked::Flags;
 use crate::claim::{Claims, Figure, Mode};
@@ -26,6 +26,7 @@ const TEXT: TextReader = TextReader {
     ends: |line| line.contains("... end of run"),
     leads: is_furniture,
     so_far: Some(|line| total(line).map(|total| total.requests)),
+    parts: None,
     read,
 };
 

@@ -13,6 +13,7 @@ pub(super) const TOOL: Tool = Tool {
     text: Some(TEXT),
     json: Some(JSON),
     csv: None,
+    samples: None,
     keeps: Keeps::Told(|_| None),
     called: &["loadtest.js"],
     flags: FLAGS,
@@ -34,6 +35,7 @@ const TEXT: TextReader = TextReader {
     ends: |line| unmarked(line).starts_with("Total errors:"),
     leads: |line| HEADING.iter().any(|label| unmarked(line).starts_with(label)),
     so_far: None,
+    parts: None,
     read: read_text,
 };
 
@@ -59,7 +61,7 @@ const HEADING: [&str; 8] = [
 
 /// Versions before 6 log each line: `[DATE] INFO Total errors: 0`.
 fn unmarked(line: &str) -> &str {
-    line.split_once("] INFO ").or_else(|| line.split_once("INFO ")).map_or(line, |(_, rest)| rest).trim()
+    line.split_once("] INFO").or_else(|| line.split_once("INFO ")).map_or(line, |(_, rest)| rest).trim()
 }
 
 fn read_text(text: &Text, mut claims: Claims) -> Result<Claims, Unreadable> {
@@ -93,7 +95,9 @@ fn line_of(claims: &mut Claims, line: &str, n: u64) -> bool {
         }
         return true;
     }
-    let Some((label, value)) = line.split_once(':') else { return line.starts_with("Percentage of") };
+    let Some((label, value)) = line.split_once(':') else {
+        return line.is_empty() || line.starts_with("Percentage of");
+    };
     let value = value.trim();
     let is_over = claims.printed(Figure::InRate).is_some();
     match label {

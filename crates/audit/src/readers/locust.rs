@@ -32,6 +32,7 @@ const TEXT: TextReader = TextReader {
     ends: |_| false,
     leads: |line| is_head(line) || line.starts_with("---") || line.contains("%) "),
     so_far: Some(|line| row(line).map(|row| row.requests)),
+    parts: None,
     read: read_text,
 };
 

@@ -28,6 +28,7 @@ const TEXT: TextReader = TextReader {
     begins: |line| line.starts_with("Nighthawk - A layer 7"),
     ends: |line| line.starts_with("Counter ") && line.ends_with("Per second"),
     leads: |line| line.starts_with('[') && line.contains("]["),
+    so_far: None,
     parts: None,
     read: read_text,
 };

@@ -34,6 +34,7 @@ const TEXT: TextReader = TextReader {
     begins: |line| is_total(line) || (line.starts_with("Running ") && line.contains(" test @ ")),
     ends: is_heading,
     leads: |line| line.starts_with('[') && line.contains(" req/s "),
+    so_far: None,
     parts: None,
     read: read_text,
 };

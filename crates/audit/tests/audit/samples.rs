@@ -101,7 +101,7 @@ fn requests_of_k6_without_an_answer_are_broken() {
 #[test]
 fn without_statuses_k6_tells_what_failed() {
     let request = |n: u64| {
-        let failed = if n % 10 == 0 { 1.0 } else { 0.0 };
+        let failed = if n.is_multiple_of(10) { 1.0 } else { 0.0 };
         point("http_reqs", n, 1.0, "")
             + &point("http_req_duration", n, 2.0, "")
             + &point("http_req_failed", n, failed, "")

@@ -1,6 +1,6 @@
 //! What a command line asks of a load: the flags of each tool, and the figure that each of them is about.
 
-use super::claim::Figure;
+use super::figure::Figure;
 use super::scan::{count, go_time_ns, number, time_ns};
 
 /// The flags of a tool that say what a load is to be.

@@ -13,6 +13,7 @@ mod commands;
 mod compare;
 mod context;
 mod facts;
+mod figure;
 mod limiter;
 mod planned;
 mod prose;

@@ -34,7 +34,8 @@ fn a_cut_output_names_what_is_missing() {
 fn every_prefix_of_every_output_is_read_or_refused_without_a_panic() {
     for entry in std::fs::read_dir(folder()).expect("fixtures") {
         let bytes = std::fs::read(entry.expect("an entry").path()).expect("a fixture");
-        for end in (0..bytes.len()).step_by(7) {
+        // A few hundred of a long one: each is read from its begin.
+        for end in (0..bytes.len()).step_by(7.max(bytes.len() / 300)) {
             let _ = audit("-", &bytes[..end], &Context::default());
         }
     }

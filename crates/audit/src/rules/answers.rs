@@ -19,6 +19,8 @@ const MAX_OF_TIMEOUT: f64 = 0.95;
 const BYTES_SHARE: f64 = 0.98;
 /// Share of kept connections that is not what was asked for.
 const REUSE_SHARE: f64 = 0.99;
+/// Connections, of which each can have one more request, that are worth a word beside so many responses.
+const IN_FLIGHT_SHARE: f64 = 0.01;
 /// Statuses of limiters, firewalls and bans.
 const REFUSALS: [u16; 2] = [403, 429];
 /// Parameters of URLs that name the size of the answer.
@@ -81,6 +83,18 @@ pub(super) const BYTES: AuditRule = AuditRule {
     remarks: "",
     data: "bytes received, --expect-size",
     check: Check::Output(bytes),
+};
+pub(super) const IN_FLIGHT: AuditRule = AuditRule {
+    id: "ER-07",
+    title: None,
+    detects: "Requests that had no response yet when the time was up are in the server's log and in no count.",
+    fires: &[Fires::note(
+        "A run was ended by its time, and had a connection, of which each can have one request on its way, for at most \
+         100 responses.",
+    )],
+    remarks: "",
+    data: "the time that was asked for, connections, responses",
+    check: Check::Output(in_flight),
 };
 pub(super) const REFUSED: AuditRule = AuditRule {
     id: "ER-08",
@@ -290,6 +304,31 @@ fn bytes(subject: Subject<'_>) -> Outcome {
     let remedy = "check for error pages or compression".to_owned();
     let figures = [("response_bytes", received), ("expected_bytes", expected as f64)];
     Outcome::fired(BYTES.id, FindingState::Invalid, message, remedy, figures)
+}
+
+fn in_flight(subject: Subject<'_>) -> Outcome {
+    let get = |figure| subject.claims.get(figure);
+    if get(Figure::DurationAsked).is_none() {
+        return match get(Figure::Planned) {
+            Some(_) => Outcome::Pass,
+            None => Outcome::Unchecked("neither a time nor a number of requests that was asked for"),
+        };
+    }
+    let Some((connections, responses)) = get(Figure::Connections).zip(get(Figure::Responses)) else {
+        return Outcome::Unchecked("no connections or responses in the output");
+    };
+    if connections < IN_FLIGHT_SHARE * responses || responses == 0.0 {
+        return Outcome::Pass;
+    }
+    let message = format!(
+        "up to {} were on their way when the time was up: the server's log can have so many more than the {} that were \
+         counted",
+        plural(connections as u64, "request"),
+        count(responses as u64)
+    );
+    let remedy = "measure for longer, so that they do not matter".to_owned();
+    let figures = [("in_flight_max", connections), ("responses", responses)];
+    Outcome::fired(IN_FLIGHT.id, FindingState::Note, message, remedy, figures)
 }
 
 fn refused(subject: Subject<'_>) -> Outcome {

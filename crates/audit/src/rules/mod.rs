@@ -48,7 +48,7 @@ pub fn rules() -> &'static [AuditRule] {
     &ALL
 }
 
-static ALL: [AuditRule; 36] = [
+static ALL: [AuditRule; 37] = [
     client::BUSY,
     client::OWN_WAIT,
     client::OFFERED,
@@ -60,6 +60,7 @@ static ALL: [AuditRule; 36] = [
     answers::BODY,
     answers::CENSORED,
     answers::BYTES,
+    answers::IN_FLIGHT,
     answers::REFUSED,
     answers::REUSE,
     load::CLOSED,

@@ -21,11 +21,11 @@ fn an_overloaded_server_is_told_with_exit_code_4() {
     let ended = audit(&args, &["blog-uncached-wrk.txt", "blog-pidstat.txt", "blog-ss.txt"]);
     let said = &ended.exits(4).stdout;
     for part in [
-        "INVALID      do not use these numbers (CL-06, ER-01, PH-02)\ngoodput      941/s\n",
+        "INVALID      do not use these numbers (CL-06, ER-01, PH-01, PH-02)\ngoodput      941/s\n",
         "failed       82.7 %\n",
         "connections  1,006 open of 10,000 asked for\n",
         "BOUND   ER-05  236 requests",
-        "not checked  11 rules, for want of data in the output (-v lists them)",
+        "not checked  13 rules, for want of data in the output (-v lists them)",
     ] {
         assert!(said.contains(part), "{part:?} is not in {said}");
     }
@@ -95,7 +95,7 @@ fn samples_may_be_many() {
     refused.fails(2, &["rows.csv", "of jmeter", "timeStamp"]);
     let large =
         plimsoll(["audit", "large.txt"]).with_file("large.txt", "some words\n".repeat(500_000).as_bytes()).run();
-    large.fails(2, &["large.txt", "more than 4194304 bytes", "samples are read of k6, jmeter, gatling"]);
+    large.fails(2, &["large.txt", "more than 4194304 bytes", "samples are read of k6, gatling, jmeter"]);
 }
 
 #[test]
@@ -103,10 +103,18 @@ fn what_cannot_be_read_is_told_in_one_line() {
     let cut = &fixture("wrk.txt")[..250];
     let program = plimsoll(["audit", "cut.txt"]).with_file("cut.txt", cut);
     program.run().fails(2, &["cut.txt", "of wrk", "`Requests/sec:`", "cut off"]);
-    let twice = [fixture("wrk.txt"), fixture("wrk.txt")].concat();
-    let program = plimsoll(["audit", "two.txt"]).with_file("two.txt", &twice);
-    program.run().fails(2, &["two.txt", "2 outputs (wrk at line 1, wrk at line 14)", "a file of its own"]);
     plimsoll(["audit", "none.txt"]).run().fails(2, &["none.txt", "No such file"]);
+}
+
+#[test]
+fn outputs_in_one_file_are_named_by_their_lines_and_compared() {
+    let twice = [fixture("wrk.txt"), fixture("wrk.txt")].concat();
+    let ended = plimsoll(["audit", "two.txt"]).with_file("two.txt", &twice).run();
+    for part in
+        ["file         two.txt:1\n", "file         two.txt:14\n", "INVALID RP-09  two.txt:1 and two.txt:14 are equal"]
+    {
+        assert!(ended.exits(4).stdout.contains(part), "{part:?} is not in {ended:#?}");
+    }
 }
 
 #[test]

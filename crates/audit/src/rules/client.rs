@@ -163,6 +163,9 @@ fn offered(subject: Subject<'_>) -> Outcome {
     let Some((offered, reached)) = claims.get(Figure::RateOffered).filter(|rate| *rate > 0.0).zip(reached) else {
         return Outcome::Unchecked("no offered rate in the output");
     };
+    if subject.facts.clock_is_broken {
+        return Outcome::Unchecked("the clock of the tool is wrong, and the rate with it");
+    }
     let figures = [("offered_per_s", offered), ("reached_per_s", reached)];
     if reached > EXCEEDED_SHARE * offered {
         let message =

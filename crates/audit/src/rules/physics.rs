@@ -120,7 +120,8 @@ fn little(subject: Subject<'_>) -> Outcome {
         _ => "",
     };
     let message = format!(
-        "rate times mean latency gives {in_flight:.0} requests in flight on {} connections, {} off{why}",
+        "rate times mean latency gives {} requests in flight on {} connections, {} off{why}",
+        count(in_flight.round() as u64),
         count(connections as u64),
         percent(off.abs())
     );

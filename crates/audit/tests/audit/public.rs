@@ -43,7 +43,7 @@ const ANSWERS: [Answer; 29] = [
     ("vegeta-another-duration.txt", "CL-05", Bound, "only 1,167/s of the offered 2,000/s"),
     ("vegeta-another-duration.txt", "RP-07", Invalid, "-duration asks for 4 min 0 s, and the output has 12 min"),
     ("wrk-clock-backwards.txt", "PH-08", Invalid, "the clock of wrk is wrong"),
-    ("wrk-lost-connections.txt", "PH-01", Invalid, "5956 requests in flight on 10,000 connections"),
+    ("wrk-lost-connections.txt", "PH-01", Invalid, "5,956 requests in flight on 10,000 connections"),
     ("wrk-pipelining.txt", "PH-01", Warning, "of such a batch"),
     ("wrk-pipelining.txt", "CL-06", Note, "255 of 256"),
     ("wrk2-fork-rate-of-one.txt", "CL-05", Invalid, "21,317/s was reached where 1.00/s was asked for"),

@@ -4,7 +4,7 @@ use super::{JsonReader, Keeps, TextReader, Tool, at, put_statuses, require};
 use crate::Unreadable;
 use crate::asked::{Flags, Style, Unit, flag};
 use crate::claim::{Claims, FIGURE_MAX, Figure, Mode};
-use crate::scan::number;
+use crate::scan::{number, time_ns, word_after};
 use crate::text::Text;
 use serde_json::Value;
 
@@ -63,6 +63,26 @@ struct Counted {
     rate: Option<f64>,
     /// By name.
     errors: Vec<(String, f64)>,
+    /// What version 2 printed on its way.
+    periods: Periods,
+}
+
+/// The periods of a run, each from its first figure to its last.
+#[derive(Default)]
+struct Periods {
+    requests: f64,
+    length_ns: f64,
+}
+
+impl Periods {
+    /// Adds `Metrics for period to: 07:14:50(+0000) (width: 4.75s)`, or a count of requests below it.
+    fn line(&mut self, line: &str) {
+        if let Some(requests) = line.strip_prefix("http.requests:") {
+            self.requests += number(requests.trim_start_matches(['.', ' '])).unwrap_or(0.0);
+        } else if line.starts_with("Metrics for period") {
+            self.length_ns += word_after(line, "(width: ").and_then(time_ns).unwrap_or(0.0);
+        }
+    }
 }
 
 /// Where a line stands: names of figures repeat.
@@ -84,9 +104,13 @@ fn is_rule(line: &str) -> bool {
 fn read_text(text: &Text, mut claims: Claims) -> Result<Claims, Unreadable> {
     let mut counted = Counted::default();
     let mut section = Section::Outside;
+    let mut total_time = None;
     for (n, line) in text.lines() {
+        if section == Section::Outside {
+            counted.periods.line(line);
+        }
         if let Some(time) = line.strip_prefix("All VUs finished. Total time:") {
-            claims.put(Figure::Duration, length_ns(time), Some(n));
+            total_time = length_ns(time).map(|ns| (ns, n));
         } else if line.starts_with("Summary report @") {
             section = Section::Counters;
         } else if ["Metrics for period", "Phase started", "Started phase", "Report @", "Report for", "Log file:"]
@@ -100,6 +124,12 @@ fn read_text(text: &Text, mut claims: Claims) -> Result<Claims, Unreadable> {
     }
     if !claims.status.is_empty() {
         claims.count_statuses();
+    }
+    if let Some((total_ns, n)) = total_time {
+        // It is in whole seconds, with those before the first request and behind the last one.
+        let Periods { requests, length_ns } = counted.periods;
+        let is_complete = length_ns > 0.0 && length_ns < total_ns && counted.requests == Some(requests);
+        claims.put(Figure::Duration, Some(if is_complete { length_ns } else { total_ns }), Some(n));
     }
     finish(claims, &counted)
 }
@@ -197,7 +227,9 @@ fn length_ns(words: &str) -> Option<f64> {
 fn read_json(value: &Value, mut claims: Claims) -> Result<Claims, Unreadable> {
     let mut counted = Counted::default();
     let Some(aggregate) = value.get("aggregate") else { return finish(claims, &counted) };
-    let latencies = if let Some(counters) = aggregate.get("counters").and_then(Value::as_object) {
+    // Version 1 has counters too: those that scripts keep.
+    let counters = aggregate.get("counters").filter(|_| aggregate.get("requestsCompleted").is_none());
+    let latencies = if let Some(counters) = counters.and_then(Value::as_object) {
         for (name, n) in counters {
             counter(&mut claims, &mut counted, name, &n.to_string());
         }
@@ -207,6 +239,7 @@ fn read_json(value: &Value, mut claims: Claims) -> Result<Claims, Unreadable> {
         aggregate.pointer("/summaries/http.response_time")
     } else {
         counted.responses = at(aggregate, "/requestsCompleted", 1.0);
+        counted.requests = at(aggregate, "/rps/count", 1.0);
         counted.users = at(aggregate, "/scenariosCreated", 1.0);
         counted.rate = at(aggregate, "/rps/mean", 1.0);
         let errors = aggregate.get("errors").and_then(Value::as_object).into_iter().flatten();
@@ -235,7 +268,14 @@ fn finish(mut claims: Claims, counted: &Counted) -> Result<Claims, Unreadable> {
     }
     let responses = claims.get(Figure::Responses);
     let unanswered = counted.requests.zip(responses).map(|(requests, responses)| (requests - responses).max(0.0));
-    let broken = unanswered.unwrap_or_else(|| sum(&is_unanswered));
+    let named = sum(&is_unanswered);
+    let broken = unanswered.map_or(named, |unanswered| unanswered.max(named.min(counted.requests.unwrap_or(named))));
+    // What broke off in its body was counted as a response, too, when its head came.
+    let cut = unanswered.map_or(0.0, |unanswered| broken - unanswered);
+    let responses = responses.map(|responses| (responses - cut).max(0.0));
+    if let Some(responses) = responses.filter(|_| cut > 0.0) {
+        claims.replace(Figure::Responses, responses);
+    }
     claims.put(Figure::Broken, Some(broken), None);
     claims.put(Figure::Timeouts, Some(sum(&|name| name == "ETIMEDOUT" || name == "ESOCKETTIMEDOUT")), None);
     // Answers in which a script did not find what it expected.

@@ -93,10 +93,13 @@ fn read_text(text: &Text, mut claims: Claims) -> Result<Claims, Unreadable> {
     let mut counted = Counted::default();
     let mut errors: Vec<(String, f64)> = Vec::new();
     let mut section = Section::Global;
+    let mut is_below_errors = false;
     for (n, line) in text.lines() {
         if line.starts_with("----") {
             section = section.next(line);
+            is_below_errors = line.contains(" Errors ");
         } else if line.starts_with("=====") {
+            is_below_errors = false;
             // What it prints on its way has errors too.
             section = Section::Outside;
         } else if let Some((label, columns)) = label(line).filter(|_| section == Section::Global) {
@@ -116,6 +119,8 @@ fn read_text(text: &Text, mut claims: Claims) -> Result<Claims, Unreadable> {
             let known =
                 [">", "[", "waiting:", "Generating", "Parsing", "Reports generated", "Simulation ", "Please open"];
             let is_known = known.iter().any(|known| line.starts_with(known)) || line.ends_with("elapsed");
+            // On its way it prints long texts in two lines, too.
+            let is_known = is_known || is_below_errors;
             claims.unread_lines += u64::from(!is_known);
         }
     }

@@ -1,6 +1,6 @@
 //! hey, and boom before it: `Summary:` to `Status code distribution:`.
 
-use super::{Keeps, TextReader, Tool, ghz, require};
+use super::{Keeps, TextReader, Tool, cassowary, ghz, plow, require};
 use crate::Unreadable;
 use crate::asked::{Flags, Style, Unit, flag};
 use crate::claim::{Claims, FIGURE_MAX, Figure, Mode};
@@ -30,7 +30,7 @@ const FLAGS: Flags = Flags {
 };
 
 const TEXT: TextReader = TextReader {
-    fits: |text| !text.has("Success rate:") && !ghz::is_ghz(text),
+    fits: |text| !text.has("Success rate:") && !ghz::is_ghz(text) && !cassowary::is_one(text) && !plow::is_one(text),
     begins: |line| line == "Summary:",
     ends: |line| line.starts_with("Response time histogram:"),
     leads: |_| false,

@@ -122,6 +122,8 @@ fn is_furniture(line: &str) -> bool {
         "Waiting for possible",
         "Tidying up",
         "... end of run",
+        // Of the log, without the time in front.
+        "INFO ",
         "WARN",
         "Remote engines",
         "Configuring remote",

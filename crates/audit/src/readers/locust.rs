@@ -22,6 +22,8 @@ const FLAGS: Flags = Flags {
     style: Style::Getopt,
     flags: &[
         flag(&["-u", "--users"], Figure::Connections, Unit::Number),
+        // Of versions before 1.
+        flag(&["-c", "--clients"], Figure::Connections, Unit::Number),
         flag(&["-t", "--run-time"], Figure::DurationAsked, Unit::Time),
     ],
 };
@@ -53,20 +55,20 @@ const UNANSWERED: [&str; 8] = [
     "timed out",
     "ChunkedEncodingError",
 ];
-/// Column, figure, scale.
-const COLUMNS: [(&str, Figure, f64); 12] = [
-    ("Request Count", Figure::Responses, 1.0),
-    ("Failure Count", Figure::BadStatus, 1.0),
-    ("Average Response Time", Figure::LatencyMean, 1e6),
-    ("Min Response Time", Figure::LatencyMin, 1e6),
-    ("Max Response Time", Figure::LatencyMax, 1e6),
-    ("Average Content Size", Figure::BodyBytes, 1.0),
-    ("Requests/s", Figure::Throughput, 1.0),
-    ("50%", Figure::LatencyP50, 1e6),
-    ("75%", Figure::LatencyP75, 1e6),
-    ("90%", Figure::LatencyP90, 1e6),
-    ("99%", Figure::LatencyP99, 1e6),
-    ("99.9%", Figure::LatencyP999, 1e6),
+/// The names of a column since version 1 and before it, figure, scale.
+const COLUMNS: [([&str; 2], Figure, f64); 12] = [
+    (["Request Count", "# requests"], Figure::InRate, 1.0),
+    (["Failure Count", "# failures"], Figure::BadOrBroken, 1.0),
+    (["Average Response Time", "Average response time"], Figure::LatencyMean, 1e6),
+    (["Min Response Time", "Min response time"], Figure::LatencyMin, 1e6),
+    (["Max Response Time", "Max response time"], Figure::LatencyMax, 1e6),
+    (["Average Content Size"; 2], Figure::BodyBytes, 1.0),
+    (["Requests/s"; 2], Figure::Throughput, 1.0),
+    (["50%"; 2], Figure::LatencyP50, 1e6),
+    (["75%"; 2], Figure::LatencyP75, 1e6),
+    (["90%"; 2], Figure::LatencyP90, 1e6),
+    (["99%"; 2], Figure::LatencyP99, 1e6),
+    (["99.9%"; 2], Figure::LatencyP999, 1e6),
 ];
 
 /// None when it is no such file.
@@ -76,25 +78,32 @@ pub(super) fn read(text: &Text, mut claims: Claims) -> Option<Result<Claims, Unr
         csv::ReaderBuilder::new().has_headers(false).from_reader(line.as_bytes()).records().next()?.ok()
     };
     let columns = csv(head)?;
-    let is_locust = columns.get(0) == Some("Type") && columns.iter().any(|name| name == "Request Count");
+    let place = |names: [&str; 2]| columns.iter().position(|column| names.contains(&column));
+    let is_locust = matches!(columns.get(0), Some("Type" | "Method")) && place(COLUMNS[0].0).is_some();
     is_locust.then(|| {
         claims.mode = Some(Mode::Closed);
         let total = text
             .lines()
-            .find_map(|(n, line)| csv(line).filter(|row| row.get(1) == Some("Aggregated")).map(|row| (n, row)));
+            .find_map(|(n, line)| csv(line).filter(|row| row.get(1).is_some_and(is_total)).map(|row| (n, row)));
         if let Some((n, row)) = total {
-            for (name, figure, scale) in COLUMNS {
-                let cell = columns.iter().position(|column| column == name).and_then(|at| row.get(at));
+            for (names, figure, scale) in COLUMNS {
+                let cell = place(names).and_then(|at| row.get(at));
                 claims.put(figure, cell.and_then(number).map(|value| value * scale), Some(n));
             }
         }
-        let length = claims.get(Figure::Responses).zip(claims.get(Figure::Throughput).filter(|rate| *rate > 0.0));
+        let [requests, failures, rate] =
+            [Figure::InRate, Figure::BadOrBroken, Figure::Throughput].map(|figure| claims.get(figure));
+        let length = requests.zip(rate.filter(|rate| *rate > 0.0));
         claims.put(Figure::Duration, length.map(|(n, per_s)| n / per_s * 1e9), None);
+        // Whether a failure is one of the status or of the connection stands in `_failures.csv`.
+        let responses = requests.zip(failures).map(|(requests, failures)| (requests - failures).max(0.0));
+        claims.put(Figure::Responses, responses, None);
+        claims.put(Figure::BadStatus, Some(0.0), None);
         claims.put(Figure::Broken, Some(0.0), None);
         claims.put(Figure::Resolution, Some(RESOLUTION_NS), None);
         let needed = [
-            (Figure::Responses, "row `Aggregated`, `Request Count`"),
-            (Figure::BadStatus, "`Failure Count`"),
+            (Figure::InRate, "row `Aggregated`, `Request Count`"),
+            (Figure::BadOrBroken, "`Failure Count`"),
             (Figure::Throughput, "`Requests/s`"),
         ];
         require(claims, &needed)

@@ -4,6 +4,7 @@ mod ab;
 mod artillery;
 mod autocannon;
 mod bombardier;
+mod cassowary;
 mod fortio;
 mod gatling;
 mod gatling_log;
@@ -20,6 +21,7 @@ mod loadtest;
 mod locust;
 mod nighthawk;
 mod oha;
+mod plow;
 mod samples;
 mod siege;
 mod table;
@@ -122,6 +124,8 @@ pub(crate) static TOOLS: &[Tool] = &[
     nighthawk::TOOL,
     zrk::TOOL,
     gcannon::TOOL,
+    plow::TOOL,
+    cassowary::TOOL,
 ];
 
 /// The tools and the other forms that are read, for messages and for the manual.

@@ -98,7 +98,16 @@ impl Line<'_> {
             return None;
         }
         let value = self.value(from, name.start);
-        (!is_body || !self.bytes[value.clone()].starts_with(b"@")).then_some(value)
+        let is_file = is_body && self.bytes[value.clone()].starts_with(b"@");
+        (!is_file && !self.is_folder(&name, &value)).then_some(value)
+    }
+
+    /// True of the variables in which a shell keeps its folder, as a log of an environment has them. In a list of parameters
+    /// the same name is that of a password.
+    fn is_folder(&self, name: &Range<usize>, value: &Range<usize>) -> bool {
+        let is_word = name.start == 0 || self.bytes[name.start - 1].is_ascii_whitespace();
+        let is_path = matches!(self.bytes[value.clone()], [b'/', ..] | [b'A'..=b'Z', b':', b'\\', ..]);
+        is_word && is_path && ["PWD", "OLDPWD"].contains(&&self.text[name.clone()])
     }
 
     /// Length of the sign between name and value.

@@ -58,7 +58,7 @@ const CUT: &str = "Failed to read HTTP response body";
 const TIMEOUT_NS: f64 = 5e9;
 
 /// True if an output of cassowary is in it.
-pub(super) fn is_one(text: &Text) -> bool {
+fn is_one(text: &Text) -> bool {
     text.lines().any(|(_, line)| value(line, FAILED).is_some())
 }
 

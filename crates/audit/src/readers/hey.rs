@@ -1,6 +1,6 @@
 //! hey, and boom before it: `Summary:` to `Status code distribution:`.
 
-use super::{Keeps, TextReader, Tool, cassowary, ghz, plow, require};
+use super::{Keeps, TextReader, Tool, ghz, require};
 use crate::Unreadable;
 use crate::asked::{Flags, Style, Unit, flag};
 use crate::claim::{Claims, FIGURE_MAX, Figure, Mode};
@@ -30,10 +30,11 @@ const FLAGS: Flags = Flags {
 };
 
 const TEXT: TextReader = TextReader {
-    fits: |text| !text.has("Success rate:") && !ghz::is_ghz(text) && !cassowary::is_one(text) && !plow::is_one(text),
-    begins: |line| line == "Summary:",
+    fits: |text| !text.has("Success rate:") && !ghz::is_ghz(text),
+    // Others have a `Summary:`, too.
+    begins: |line| line.starts_with("Slowest:"),
     ends: |line| line.starts_with("Response time histogram:"),
-    leads: |_| false,
+    leads: |line| line == "Summary:" || line.starts_with("Total:"),
     so_far: None,
     parts: None,
     read: |text, mut claims| {

@@ -53,7 +53,7 @@ const PERCENTILES: &str = "Latency Percentile:";
 const HISTOGRAM: &str = "Latency Histogram:";
 
 /// True if an output of plow is in it.
-pub(super) fn is_one(text: &Text) -> bool {
+fn is_one(text: &Text) -> bool {
     [PERCENTILES, HISTOGRAM].iter().all(|heading| text.lines().any(|(_, line)| line == *heading))
 }
 

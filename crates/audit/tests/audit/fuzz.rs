@@ -3,6 +3,7 @@
 use crate::support::folder;
 use audit::testing::fuzz_audit;
 use proptest::prelude::*;
+use std::sync::LazyLock;
 
 /// Bits that turn one tool's output into another's, or into nonsense.
 const TOKENS: [&str; 14] = [
@@ -22,12 +23,13 @@ const TOKENS: [&str; 14] = [
     "| 1 | 2 |\n",
 ];
 
-fn fixtures() -> Vec<Vec<u8>> {
+/// Read once: there are more of them than a case has work to do.
+static FIXTURES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     let mut paths: Vec<_> =
         std::fs::read_dir(folder()).expect("fixtures").map(|entry| entry.expect("an entry").path()).collect();
     paths.sort();
     paths.iter().map(|path| std::fs::read(path).expect("a fixture")).collect()
-}
+});
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 4000, failure_persistence: None, ..ProptestConfig::default() })]
@@ -38,8 +40,7 @@ proptest! {
         other in any::<prop::sample::Index>(),
         edits in prop::collection::vec((any::<prop::sample::Index>(), 0_usize..40, 0_usize..TOKENS.len(), 0_u8..4), 1..6),
     ) {
-        let fixtures = fixtures();
-        let mut bytes = which.get(&fixtures).clone();
+        let mut bytes = which.get(&FIXTURES).clone();
         for (at, length, token, kind) in edits {
             let from = at.index(bytes.len() + 1);
             let to = bytes.len().min(from + length);
@@ -48,7 +49,7 @@ proptest! {
                 1 => drop(bytes.splice(from..to, TOKENS[token].bytes())),
                 2 => drop(bytes.splice(from..from, TOKENS[token].bytes())),
                 _ => {
-                    let other = other.get(&fixtures);
+                    let other = other.get(&FIXTURES);
                     bytes.truncate(from);
                     bytes.extend(&other[other.len().min(from)..]);
                 }

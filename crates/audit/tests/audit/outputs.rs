@@ -8,7 +8,7 @@ use model::{Confidence, FindingState};
 type Expected = (&'static str, &'static str, f64, f64, f64, &'static str);
 
 #[rustfmt::skip]
-const EXPECTED: [Expected; 242] = [
+static EXPECTED: [Expected; 242] = [
     ("ab-errors.txt", "ab", 18_607.6, 18_928.52, 0.02, "ER-01 invalid, LD-04 invalid, LD-05 warning"),
     ("ab-half-503.txt", "ab", 8823.5, 17_380.22, 0.5, "ER-01 invalid, ER-09 invalid, LD-04 invalid, LD-05 warning"),
     ("ab.txt", "ab", 2352.9, 2353.4, 0.0, "LD-04 invalid, LD-05 warning"),
@@ -259,7 +259,7 @@ const NO_OUTPUTS: [&str; 3] = ["blog-pidstat.txt", "blog-ss.txt", "blog-report.m
 #[test]
 fn every_output_is_read_and_judged() {
     let mut wrong = Vec::new();
-    for (name, tool, goodput, claimed, failed, rules) in EXPECTED {
+    for &(name, tool, goodput, claimed, failed, rules) in &EXPECTED {
         let record = plain(name).record;
         assert_eq!(record.tool, tool, "{name}");
         for (what, is, expected) in [
@@ -295,7 +295,8 @@ fn every_fixture_is_expected_here() {
         .filter(|name| !NO_OUTPUTS.contains(&name.as_str()))
         .collect();
     names.sort();
-    assert_eq!(names, EXPECTED.map(|(name, ..)| name));
+    let expected: Vec<&str> = EXPECTED.iter().map(|(name, ..)| *name).collect();
+    assert_eq!(names, expected);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What other versions and flags of the tools print, as edits of the fixtures.
 
 use crate::support::{bytes, message, plain, state};
-use audit::{Audited, Context, Figure, audit};
+use audit::{Audited, Context, Figure, audit, audit_all};
 use model::FindingState;
 
 /// A fixture with each of `edits` made wherever it fits.
@@ -94,4 +94,19 @@ fn percentiles_of_hey_may_have_two_signs() {
     let doubled = edited("hey.txt", &[("% in ", "%% in ")]).claims;
     let quantiles = [Figure::LatencyP50, Figure::LatencyP90, Figure::LatencyP99].map(|figure| doubled.get(figure));
     assert_eq!(quantiles, [Some(400_000.0), Some(2_200_000.0), Some(17_300_000.0)]);
+}
+
+/// hey, plow and cassowary head their figures alike.
+#[test]
+fn outputs_that_begin_alike_are_told_apart_in_one_file() {
+    let names = ["hey.txt", "plow-1.4-errors.txt", "cassowary-0.19-errors.txt", "plow-1.4-good.txt", "hey-errors.txt"];
+    let file: Vec<u8> = names.iter().flat_map(|name| [bytes(name), b"\n".to_vec()].concat()).collect();
+    let parts = audit_all("log", file.as_slice(), &Context::default()).expect("it is read");
+    let found: Vec<(String, f64)> = parts
+        .into_iter()
+        .map(|part| part.audited.expect("each is read").record)
+        .map(|record| (record.tool.clone(), record.throughput_per_s.unwrap_or(0.0).round()))
+        .collect();
+    let expected = [("hey", 8515.0), ("plow", 1973.0), ("cassowary", 1975.0), ("plow", 1995.0), ("hey", 5117.0)];
+    assert_eq!(found, expected.map(|(tool, rate)| (tool.to_owned(), rate)));
 }

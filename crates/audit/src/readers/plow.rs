@@ -1,4 +1,4 @@
-//! plow: the summary on the console, which is printed again and again while the load runs, and `--json`. The last one counts.
+//! plow: the summary on the console, printed again and again while the load runs, and `--json`. The last one counts.
 
 use super::{JsonReader, Keeps, TextReader, Tool, at, quantile, require};
 use crate::Unreadable;

@@ -37,6 +37,8 @@ pub(crate) enum Unit {
     Number,
     /// A time: `30s`, `1m30s`, siege's `60S`; a number alone is in seconds.
     Time,
+    /// A time of siege: `60S`, `2H`; a number alone is in minutes.
+    Minutes,
     /// Requests per second: `500`, `500/s`, vegeta's `500/1m`.
     PerSecond,
     /// The same for each connection.
@@ -94,6 +96,7 @@ impl Unit {
                 let word = word.to_ascii_lowercase();
                 number(&word).map(|seconds| seconds * 1e9).or_else(|| go_time_ns(&word)).or_else(|| time_ns(&word))
             }
+            Self::Minutes => number(word).map(|minutes| minutes * 60e9).or_else(|| Self::Time.read(word)),
             Self::PerSecond | Self::PerSecondEach => match word.split_once('/') {
                 None => count(word),
                 Some((n, per)) => {
@@ -167,6 +170,7 @@ mod tests {
         assert_eq!(typed(Style::Getopt, "wrk -c 5 -c 7 -d 30"), [7.0, 30e9], "the last counts");
         assert_eq!(typed(Style::Getopt, "wrk -c $N -d ${D}s"), [0.0; 0], "a shell's variable is no figure");
         assert_eq!(typed(Style::Go, "hey -q 0 -c 5"), [5.0], "no rate");
+        assert_eq!(["1", "60S", "2m"].map(|word| Unit::Minutes.read(word)), [Some(60e9), Some(60e9), Some(120e9)]);
     }
 
     #[test]

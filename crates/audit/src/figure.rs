@@ -50,6 +50,8 @@ figures! {
     Timeouts = "timeouts",
     /// Scheduled but never sent.
     Dropped = "dropped",
+    /// Iterations of a script that ended, each with any number of requests.
+    Iterations = "iterations",
     /// Connections asked for.
     Connections = "connections",
     /// Load threads.

@@ -110,7 +110,7 @@ pub enum Unreadable {
         outputs: usize,
     },
     /// The tool gave up before it sent a request.
-    #[error("it is of {tool}, which measured nothing: {reason}")]
+    #[error("it is of {tool}, which gave no result: {reason}")]
     NotStarted {
         /// The tool.
         tool: &'static str,

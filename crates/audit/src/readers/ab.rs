@@ -4,8 +4,10 @@ use super::{Keeps, TextReader, Tool, require};
 use crate::Unreadable;
 use crate::asked::{Flags, Style, Unit, flag};
 use crate::claim::{Claims, Figure, Mode};
+use crate::reason::Reason;
 use crate::scan::{after, number};
 use crate::text::Text;
+use model::Redacted;
 
 pub(super) const TOOL: Tool = Tool {
     name: "ab",
@@ -97,6 +99,23 @@ impl Server {
         let port = self.port.filter(|port| *port != default).map_or_else(String::new, |port| format!(":{port}"));
         Some(format!("{scheme}://{host}{port}{path}"))
     }
+}
+
+/// Why ab ended without a result.
+pub(super) fn not_finished(text: &Text) -> Option<Unreadable> {
+    let is_ab =
+        text.lines().any(|(_, line)| line.starts_with("This is ApacheBench") || line.starts_with("Benchmarking "));
+    let said = |(_, line): (u64, &str)| {
+        let error = line.find("apr_").map(|at| &line[at..]);
+        error.or_else(|| line.starts_with("Test aborted after").then_some(line)).map(str::to_owned)
+    };
+    let reason = text.lines().filter_map(said).last().filter(|_| is_ab)?;
+    let remedy = Reason::of(&reason).map_or(
+        "ab stops at the first error of a connection; -r lets it go on, and -s sets its timeout",
+        Reason::remedy,
+    );
+    let reason = Redacted::text(&format!("{reason}; {remedy}")).into_inner();
+    Some(Unreadable::NotStarted { tool: "ab", reason })
 }
 
 fn read(text: &Text, mut claims: Claims) -> Result<Claims, Unreadable> {

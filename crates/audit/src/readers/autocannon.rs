@@ -82,18 +82,19 @@ impl Counted {
     }
 
     /// Requests that were sent and not answered, as far as the rounding tells: a connection that is reset is no error to it.
-    /// A run of a `planned` number of requests sends exactly these.
-    fn unanswered(&self, responses: Option<f64>, planned: Option<f64>) -> f64 {
+    /// A run of a `planned` number of requests sends exactly these, and waits for all of them; one that is ended by its time
+    /// does not wait for those on their way, `in_flight` at most.
+    fn unanswered(&self, responses: Option<f64>, planned: Option<f64>, in_flight: f64) -> f64 {
         let exact = |(rounded, step): (f64, f64)| {
             planned
                 .filter(|planned| (planned - rounded).abs() <= step)
                 .map_or((rounded, step), |planned| (planned, 0.0))
         };
         let sent = self.rounded.filter(|_| self.samples.is_some()).map(exact).zip(responses);
-        sent.map_or(
-            0.0,
-            |((rounded, step), responses)| if rounded - responses > step { rounded - responses } else { 0.0 },
-        )
+        sent.map_or(0.0, |((rounded, step), responses)| {
+            let on_their_way = if planned.is_some() { 0.0 } else { in_flight };
+            if rounded - responses > step + on_their_way { rounded - responses } else { 0.0 }
+        })
     }
 }
 
@@ -137,8 +138,13 @@ fn read_text(text: &Text, mut claims: Claims) -> Result<Claims, Unreadable> {
     claims.put(Figure::BadStatus, Some(counted.by_class.map_or(0.0, |(_, bad)| bad)), None);
     let responses = counted.responses(claims.get(Figure::Throughput), claims.get(Figure::Duration));
     claims.put(Figure::Responses, responses, None);
-    let more_broken =
-        counted.unanswered(responses, claims.get(Figure::Planned)) - claims.get(Figure::Broken).unwrap_or(0.0);
+    // At a rate (-R) it counts what was due, and sends less.
+    let in_flight = match claims.get(Figure::RateOffered) {
+        Some(_) => f64::INFINITY,
+        None => claims.get(Figure::Connections).unwrap_or(0.0),
+    };
+    let more_broken = counted.unanswered(responses, claims.get(Figure::Planned), in_flight)
+        - claims.get(Figure::Broken).unwrap_or(0.0);
     if more_broken > 0.0 {
         claims.add(Figure::Broken, more_broken, None);
     }
@@ -227,7 +233,7 @@ fn read_json(value: &Value, mut claims: Claims) -> Result<Claims, Unreadable> {
     // Bodies are compared only when one was expected, which is not in the result.
     claims.put(Figure::WrongSize, at(value, "/mismatches", 1.0).filter(|wrong| *wrong > 0.0), None);
     let unanswered = unanswered(value);
-    if unanswered > 0.0 {
+    if unanswered > 0.0 && claims.get(Figure::RateOffered).is_none() {
         claims.add(Figure::Broken, unanswered, None);
     }
     // Redirects are among its non-2xx.

@@ -34,7 +34,7 @@ const TEXT: TextReader = TextReader {
     fits: |_| true,
     begins: |line| line.starts_with("Statistics ") && line.contains("Stdev"),
     ends: |line| line.starts_with("HTTP codes:"),
-    leads: |line| line.starts_with("Bombarding ") || line == "Done!",
+    leads: |line| line.starts_with("Bombarding ") || line == "Done!" || is_progress(line),
     so_far: None,
     parts: None,
     read: read_text,
@@ -47,6 +47,12 @@ const JSON: JsonReader = JsonReader {
 
 /// bombardier gives up on a response after this, unless told otherwise.
 const TIMEOUT_NS: f64 = 2e9;
+
+/// True of what it overwrites on its way: `74 / 200   37.00% 368/s`, `00m01s 2s`, `[====>---] 50.00%`.
+fn is_progress(line: &str) -> bool {
+    let is_time = |word: &str| word.ends_with('s') && word.starts_with(|c: char| c.is_ascii_digit());
+    line.contains(" / ") || line.starts_with('[') || line.split_whitespace().all(is_time)
+}
 
 fn read_text(text: &Text, mut claims: Claims) -> Result<Claims, Unreadable> {
     claims.mode = Some(Mode::Closed);
@@ -95,9 +101,9 @@ fn line_of(claims: &mut Claims, line: &str, n: u64) -> bool {
         }
         ["others", "-", others] => claims.put(Figure::Broken, number(others), n),
         // Progress, of which the last state stays.
-        [_, "/", ..] => {}
+        _ if is_progress(line) => {}
         ["Statistics" | "HTTP" | "Done!" | "Throughput:" | "Latency", ..] => {}
-        _ => return line.starts_with('['),
+        _ => return false,
     }
     true
 }

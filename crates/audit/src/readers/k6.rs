@@ -92,6 +92,7 @@ fn read_text(text: &Text, mut claims: Claims) -> Result<Claims, Unreadable> {
                     claims.put(figure, of(key).and_then(go_time_ns), n);
                 }
             }
+            ("iterations", [ended, ..]) => claims.put(Figure::Iterations, count(ended), n),
             ("dropped_iterations", [dropped, ..]) => claims.put(Figure::Dropped, count(dropped), n),
             ("vus_max", [most, ..]) => claims.put(Figure::Connections, count(most), n),
             _ => {}
@@ -130,6 +131,7 @@ fn read_json(value: &Value, mut claims: Claims) -> Result<Claims, Unreadable> {
     let failed = figure("http_req_failed", "matches").or_else(|| figure("http_req_failed", "passes"));
     claims.put(Figure::BadStatus, failed, None);
     claims.put(Figure::Dropped, figure("dropped_iterations", "count"), None);
+    claims.put(Figure::Iterations, figure("iterations", "count"), None);
     claims.put(Figure::Connections, figure("vus_max", "max").or_else(|| figure("vus_max", "value")), None);
     let latencies = [
         (Figure::LatencyMean, ["avg", "avg"]),

@@ -196,7 +196,7 @@ pub(crate) fn read(text: &Text) -> Result<Vec<Found>, Unreadable> {
     }
     let single = read_csv(text).map(|claims| claims.map(|claims| vec![(text.first(), Ok(claims))]));
     single.unwrap_or_else(|| table::read(text)).or_else(|error| no_text(text, error)).map_err(|error| match error {
-        Unreadable::Unknown { .. } => wrk::not_started(text).unwrap_or(error),
+        Unreadable::Unknown { .. } => wrk::not_started(text).or_else(|| ab::not_finished(text)).unwrap_or(error),
         _ => error,
     })
 }
@@ -231,8 +231,14 @@ fn of_text_alone(text: &Text) -> Option<Result<Claims, Unreadable>> {
 /// The first line of an output that is recognised by `line`: its heading, and the command above it.
 fn first_line(text: &Text, reader: &TextReader, before: u64, line: u64) -> u64 {
     let Some(above) = text.part(before + 1..line) else { return line };
-    let leads = |line: &str| (reader.leads)(line) || commands::is_any(line, TOOLS.iter().map(|tool| tool.name));
+    let leads = |line: &str| (reader.leads)(line);
     let above: Vec<(u64, &str)> = above.lines().collect();
+    // Between a command and its output there may be progress in any words.
+    if let Some((n, _)) =
+        above.iter().rev().find(|(_, line)| commands::is_any(line, TOOLS.iter().map(|tool| tool.name)))
+    {
+        return *n;
+    }
     above.iter().rev().take_while(|(_, line)| leads(line)).last().map_or(line, |(n, _)| *n)
 }
 
@@ -300,35 +306,44 @@ fn of_whole<'a>(text: &'a Text, reader: &TextReader) -> Vec<(u64, &'a str)> {
 /// The results in `json`, which begins in line `at`.
 fn read_json(text: &Text, at: u64, json: &str) -> Result<Vec<Found>, Unreadable> {
     let values = values(json)?;
-    let command = text.until(at);
-    let read = |value: &Value| {
+    let read = |value: &Value, command: Option<&Text>| {
         let tools = TOOLS.iter().filter_map(|tool| Some((tool, tool.json.as_ref()?)));
         let (tool, reader) = tools
             .into_iter()
             .find(|(_, reader)| (reader.fits)(value))
             .ok_or_else(|| Unreadable::UnknownJson { keys: keys(value) })?;
-        (reader.read)(value, commands_above(tool, command.as_ref())).map(|claims| tool.finished(claims, text))
+        (reader.read)(value, commands_above(tool, command)).map(|claims| tool.finished(claims, text))
     };
     match values.as_slice() {
         [] => Err(Unreadable::Empty),
-        [only] => Ok(vec![(at, Ok(read(only)?))]),
-        // Values have no lines of their own any more.
+        [(_, only)] => Ok(vec![(at, Ok(read(only, text.until(at).as_ref())?))]),
         several => {
-            let known: Vec<Found> = several.iter().map(|value| (at, read(value))).collect();
+            let begins: Vec<u64> = several.iter().map(|(lines, _)| at + lines).collect();
+            let befores = [text.first()].into_iter().chain(begins.iter().copied());
+            let places = befores.zip(&begins).map(|(before, begin)| text.part(before..*begin));
+            let known: Vec<Found> = several
+                .iter()
+                .zip(&begins)
+                .zip(places)
+                .map(|(((_, value), begin), above)| (*begin, read(value, above.as_ref())))
+                .collect();
             if known.iter().any(|(_, claims)| claims.is_ok()) { Ok(known) } else { Err(Unreadable::SeveralJson) }
         }
     }
 }
 
-/// The values in a text, each of which begins with a line; what stands between them is none.
-fn values(json: &str) -> Result<Vec<Value>, Unreadable> {
+/// The values in a text, each of which begins with a line, and in which one, from 0; what stands between them is none.
+fn values(json: &str) -> Result<Vec<(u64, Value)>, Unreadable> {
     let mut values = Vec::new();
     let mut rest = json;
+    let lines_until = |at: usize| json[..at].bytes().filter(|byte| *byte == b'\n').count() as u64;
     while values.len() <= OUTPUTS_MAX {
         let mut stream = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
         let error = loop {
+            let behind = json.len() - rest.len() + stream.byte_offset();
+            let begin = json[behind..].find(|c: char| !c.is_whitespace()).map_or(behind, |blank| behind + blank);
             match stream.next() {
-                Some(Ok(value)) => values.push(value),
+                Some(Ok(value)) => values.push((lines_until(begin), value)),
                 Some(Err(error)) => break Some(error),
                 None => break None,
             }

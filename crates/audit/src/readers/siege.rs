@@ -24,7 +24,7 @@ const FLAGS: Flags = Flags {
     flags: &[
         flag(&["-c", "--concurrent"], Figure::Connections, Unit::Number),
         flag(&["-r", "--reps"], Figure::Planned, Unit::NumberEach),
-        flag(&["-t", "--time"], Figure::DurationAsked, Unit::Time),
+        flag(&["-t", "--time"], Figure::DurationAsked, Unit::Minutes),
     ],
 };
 
@@ -32,7 +32,7 @@ const TEXT: TextReader = TextReader {
     fits: |_| true,
     begins: |line| line.starts_with("Transactions:"),
     ends: |line| line.starts_with("Availability:"),
-    leads: |line| line.starts_with("** ") || line.starts_with("Lifting"),
+    leads: |line| ["** ", "Lifting", "The server is now"].iter().any(|lead| line.starts_with(lead)),
     so_far: None,
     parts: None,
     read: read_text,

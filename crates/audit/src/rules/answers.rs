@@ -135,19 +135,22 @@ fn errors(subject: Subject<'_>) -> Outcome {
     let of = |figure| subject.claims.get(figure).unwrap_or(0.0);
     let bad_or_broken = match subject.claims.tool {
         // They check more than the status.
-        "gatling" | "jmeter" | "k6" => "that failed a check",
+        "gatling" | "jmeter" | "k6" => "that failed a check or had no response",
         _ => "with a bad status or without a response",
     };
+    // Its rate of failures counts those without an answer too.
+    let bad_status =
+        if subject.claims.tool == "k6" { "with a bad status or without a response" } else { "with a bad status" };
     let parts = [
-        (of(Figure::BadStatus), "with a bad status"),
+        (of(Figure::BadStatus), bad_status),
         (of(Figure::Broken), "without a response"),
         (of(Figure::BadOrBroken), bad_or_broken),
     ];
     let parts: Vec<_> =
         parts.iter().filter(|(n, _)| *n > 0.0).map(|(n, what)| format!("{} {what}", count(*n as u64))).collect();
-    let rest = facts
-        .goodput_per_s
-        .map_or_else(String::new, |goodput| format!("; goodput {}, and latencies include failures", rate(goodput)));
+    // Answers with a bad status have a latency in every tool; requests without an answer in few.
+    let include = if of(Figure::BadStatus) > 0.0 { ", and latencies include failures" } else { "" };
+    let rest = facts.goodput_per_s.map_or_else(String::new, |goodput| format!("; goodput {}{include}", rate(goodput)));
     let message = format!(
         "{} of {} requests failed ({}): {}{rest}",
         count(erred as u64),
@@ -163,7 +166,10 @@ fn errors(subject: Subject<'_>) -> Outcome {
 /// What helps against the errors that the tool names.
 fn remedy_of(subject: Subject<'_>) -> String {
     let named: Vec<&str> = subject.claims.reasons.iter().map(|reason| reason.remedy()).collect();
+    let responses = subject.claims.get(Figure::Responses);
     match named.as_slice() {
+        // No load is low enough for a port at which nobody listens.
+        [] if responses == Some(0.0) => "check that the server is up, and speaks this protocol at this port".to_owned(),
         [] => "read the server's error log, and lower the load until errors stop".to_owned(),
         several => several.join("; "),
     }

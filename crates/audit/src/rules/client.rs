@@ -303,7 +303,8 @@ fn dropped(subject: Subject<'_>) -> Outcome {
                 "nighthawk" | "zrk" => ("requests were due but never sent", "lower the rate, or open more connections"),
                 _ => ("iterations were due but never started", "lower the rate, or allow more virtual users (maxVUs)"),
             };
-            let started = subject.facts.attempted.unwrap_or(0.0);
+            let iterations = subject.claims.get(Figure::Iterations);
+            let started = iterations.or(subject.facts.attempted).unwrap_or(0.0);
             let share = n / (n + started).max(1.0);
             let state = if share > DROPPED_INVALID_SHARE { FindingState::Invalid } else { FindingState::Bound };
             let message = format!("{} {what} ({}): the load was not sustained", count(n as u64), percent(share));

@@ -2,7 +2,7 @@
 
 use super::{AuditRule, Check};
 use crate::claim::QUANTILES;
-use crate::{Figure, Mode, Subject};
+use crate::{Claims, Figure, Mode, Subject};
 use judge::text::{list, round_up};
 use judge::{Fires, Outcome};
 use model::human::{count, plural, time};
@@ -16,6 +16,12 @@ const QUOTED_MAX: f64 = 0.99;
 const WORTHLESS_TAIL: f64 = 10.0;
 /// A latency of such a share of the run is that of a queue that grew all the time.
 const BACKLOG_SHARE: f64 = 0.2;
+/// Largest latency of a queue that grows, by the mean; without noise it is twice that.
+const GROWN: f64 = 1.3;
+/// Share of the offered requests from which on it is seen whether they have queued up.
+const MISSING_SHARE: f64 = 0.05;
+/// How far the longest latency may be from the time that they would take.
+const MISSING_OFF: f64 = 0.7;
 /// Steps of a latency that are coarse, as a share of it.
 const STEP_SHARE: f64 = 0.02;
 
@@ -80,7 +86,9 @@ fn closed(subject: Subject<'_>) -> Outcome {
 fn short(subject: Subject<'_>) -> Outcome {
     let claims = subject.claims;
     // A wrong clock says nothing of the length.
-    let ns = claims.get(Figure::Duration).filter(|_| !subject.facts.clock_is_broken);
+    let rate = claims.get(Figure::Throughput).filter(|rate| *rate > 0.0);
+    let by_rate = || Some(claims.get(Figure::InRate).or_else(|| claims.get(Figure::Responses))? / rate? * 1e9);
+    let ns = claims.get(Figure::Duration).or_else(by_rate).filter(|_| !subject.facts.clock_is_broken);
     let Some(n) = claims.get(Figure::Responses) else {
         return ns.map_or(Outcome::Unchecked("neither duration nor responses in the output"), |ns| of_time(ns, 0.0));
     };
@@ -148,7 +156,9 @@ fn backlog(subject: Subject<'_>) -> Outcome {
     let Some((typical, length)) = typical.zip(length).filter(|_| !subject.facts.clock_is_broken) else {
         return Outcome::Unchecked("no typical latency, or no duration");
     };
-    if typical <= BACKLOG_SHARE * length {
+    // In a queue that grows, the last response takes twice as long as the mean; from a slow server all take the same.
+    let grows = claims.get(Figure::LatencyMax).is_none_or(|max| max >= GROWN * typical);
+    if !grows || (typical <= BACKLOG_SHARE * length && !is_all_that_is_missing(claims, length)) {
         return Outcome::Pass;
     }
     let message = format!(
@@ -159,6 +169,18 @@ fn backlog(subject: Subject<'_>) -> Outcome {
     let remedy = "offer less than the rate that was reached".to_owned();
     let figures = [("latency_ns", typical), ("duration_ns", length)];
     Outcome::fired(BACKLOG.id, FindingState::Invalid, message, remedy, figures)
+}
+
+/// True if the longest latency is as long as the requests would take that were due and not sent in time: they waited.
+fn is_all_that_is_missing(claims: &Claims, length: f64) -> bool {
+    let reached = claims.get(Figure::RateSent).or_else(|| claims.get(Figure::Throughput));
+    let Some(missing) = claims.get(Figure::RateOffered).zip(reached).map(|(offered, reached)| 1.0 - reached / offered)
+    else {
+        return false;
+    };
+    let queued = missing * length;
+    let is_it = |max: f64| queued > 0.0 && (MISSING_OFF..=1.0 / MISSING_OFF).contains(&(max / queued));
+    missing > MISSING_SHARE && claims.get(Figure::LatencyMax).is_some_and(is_it)
 }
 
 fn coarse(subject: Subject<'_>) -> Outcome {

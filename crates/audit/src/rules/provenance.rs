@@ -109,6 +109,14 @@ fn printed(subject: Subject<'_>, command: &str) -> Option<Vec<String>> {
 /// Whether a flag is another in the output, where that tells; what it says then.
 fn differs(subject: Subject<'_>, typed: &Typed) -> Option<Option<String>> {
     let claims = subject.claims;
+    let is_typed = |figure| claims.typed.iter().any(|one| one.figure == figure);
+    match (claims.tool, typed.figure) {
+        // Its -t sets -n anew, unless that stands behind it.
+        ("ab", Figure::Planned) if is_typed(Figure::DurationAsked) => return None,
+        // At a rate it prints one client, whatever was asked for.
+        ("loadtest", Figure::Connections) if is_typed(Figure::RateOffered) => return None,
+        _ => {}
+    }
     let shown = match typed.figure {
         // Their outputs have no words for it: as many as were counted, or as long as it took.
         Figure::Planned => {
@@ -124,7 +132,10 @@ fn differs(subject: Subject<'_>, typed: &Typed) -> Option<Option<String>> {
     let slack = match typed.figure {
         // Tools share requests out evenly among their connections.
         Figure::Planned => SAME_TYPED * typed.value + claims.get(Figure::Connections).unwrap_or(0.0),
-        Figure::DurationAsked if !exact => MEASURED_OFF * typed.value + MEASURED_OFF_NS,
+        // What vegeta prints is how long it attacked.
+        Figure::DurationAsked if !exact || claims.tool == "vegeta" => {
+            MEASURED_OFF * typed.value + MEASURED_OFF_NS + interval_ns(claims)
+        }
         _ => SAME_TYPED * typed.value,
     };
     let is_same = (typed.value - shown).abs() <= slack;
@@ -136,6 +147,11 @@ fn differs(subject: Subject<'_>, typed: &Typed) -> Option<Option<String>> {
     let message =
         || format!("{} asks for {}, and the output has {}", typed.name, in_words(typed.value), in_words(shown));
     Some((!is_same).then(message))
+}
+
+/// Time between two requests of a rate: the last one is sent so long before the end.
+fn interval_ns(claims: &Claims) -> f64 {
+    claims.get(Figure::RateOffered).filter(|rate| *rate > 0.0).map_or(0.0, |rate| 1e9 / rate)
 }
 
 /// True if nothing else that was typed can have ended the run before.

@@ -199,7 +199,7 @@ fn cut_bodies_counted_as_replies_by_httperf_contradict_the_declared_size() {
 #[test]
 fn wrk_that_could_not_connect_is_refused_with_its_message() {
     let error = read("wrk-refused.txt", &Context::default()).expect_err("it measured nothing").to_string();
-    assert_eq!(error, "it is of wrk, which measured nothing: unable to connect to 127.0.0.1:34541 Connection refused");
+    assert_eq!(error, "it is of wrk, which gave no result: unable to connect to 127.0.0.1:34541 Connection refused");
 }
 
 #[test]

@@ -8,5 +8,6 @@ mod ledger;
 mod outputs;
 mod public;
 mod samples;
+mod strangers;
 mod support;
 mod variants;

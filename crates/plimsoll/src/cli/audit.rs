@@ -51,6 +51,9 @@ pub(crate) struct AuditArgs {
     /// One JSON object on stdout instead of text
     #[arg(long)]
     pub(crate) json: bool,
+    /// Also the names of all rules that were not checked
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
 }
 
 fn long_about() -> String {

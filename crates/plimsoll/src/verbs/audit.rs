@@ -44,7 +44,7 @@ pub(crate) fn audit(args: &AuditArgs) -> Result<Exit, CommandError> {
 
 /// Prints the result; returns its worst state.
 fn deliver(audited: &[Audited], text: Option<&Text>, args: &AuditArgs) -> Result<VerdictState, CommandError> {
-    let style = printer::style();
+    let style = report::terminal::Style { verbose: args.verbose, ..printer::style() };
     if let ([only], None, [_]) = (audited, text, args.files.as_slice()) {
         let record = &only.record;
         match args.json {

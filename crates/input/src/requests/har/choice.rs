@@ -5,7 +5,7 @@ use super::format::{Entry, Log};
 use crate::TargetUrl;
 use model::{Recording, Request};
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use url::Url;
 
 /// Redirects that are followed from a request to the page.
@@ -36,7 +36,11 @@ enum Unfit {
 impl<'a> Choice<'a> {
     /// Chooses among the answered requests, with `url` as the server on the command line.
     pub(super) fn of(log: &'a Log<'a>, url: Option<&TargetUrl>) -> Result<Self, String> {
+        let mut asked = HashSet::new();
         let answered: Vec<Answered<'a>> = log.entries.iter().filter_map(Answered::of).collect();
+        // A new visitor asks once for what the cache had: again it asks nobody.
+        let is_asked = |one: &Answered<'a>| asked.insert(one.place.url.clone()) || one.entry.cache.is_none();
+        let answered: Vec<Answered<'a>> = answered.into_iter().filter(is_asked).collect();
         if answered.is_empty() {
             return Err("no answered http or https request is in it".into());
         }

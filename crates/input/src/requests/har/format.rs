@@ -44,6 +44,9 @@ pub(super) struct Entry<'a> {
     /// Id of the page that it is a part of.
     #[serde(rename = "pageref")]
     pub(super) page: Option<String>,
+    /// Chrome's word for the cache that answered in place of the server.
+    #[serde(rename = "_fromCache")]
+    pub(super) cache: Option<String>,
     #[serde(borrow)]
     pub(super) request: Recorded<'a>,
     pub(super) response: Response,

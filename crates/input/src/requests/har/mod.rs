@@ -152,6 +152,22 @@ mod tests {
         assert_eq!(counts(&listed), ("https://shop", [4, 5, 1, 0, 0]));
     }
 
+    /// Eight uses of an icon were eight requests in the mix: the browser had asked for it once.
+    #[test]
+    fn what_the_cache_answered_again_is_asked_for_once() {
+        let cached = |url: &str| {
+            let mut entry = entry("GET", url, 200);
+            entry["_fromCache"] = "memory".into();
+            entry
+        };
+        let entries = [entry("GET", "https://shop/", 200), entry("GET", "https://shop/i.png", 200)];
+        let again = [cached("https://shop/i.png"), cached("https://shop/i.png"), cached("https://shop/x.css")];
+        let listed = listed(&har("1.2", &[&entries[..], &again].concat()), None).unwrap();
+        let seen: Vec<_> = listed.requests.iter().map(|r| (r.weight, r.path.as_str())).collect();
+        assert_eq!(seen, [(1, "/"), (1, "/i.png"), (1, "/x.css")]);
+        assert_eq!(counts(&listed), ("https://shop", [3, 3, 0, 0, 0]));
+    }
+
     /// A recording of WebPageTest begins with two of them, and the responder was loaded with empty bodies.
     #[test]
     fn the_server_of_the_page_is_taken_and_not_the_one_that_the_browser_asked_about_a_certificate() {

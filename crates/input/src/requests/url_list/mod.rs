@@ -72,6 +72,14 @@ pub(crate) fn parse(text: &str, path: &Path, url: Option<&TargetUrl>) -> Result<
 /// The same, with another limit for all bodies together.
 fn parse_within(bodies_max_bytes: u64, text: &str, path: &Path, url: Option<&TargetUrl>) -> Result<Listed, InputError> {
     let text = text.trim_start_matches('\u{feff}');
+    if let Some(name) = program(text) {
+        return Err(InputError::new(format!(
+            "--urls {}: it is {name}, which computes its requests and is no list of them; {}, or record what it sends and give \
+             --har",
+            path.display(),
+            OWN.form
+        )));
+    }
     let foreign = FOREIGN.iter().find(|format| (format.is_it)(text, path));
     let Format { form, read, .. } = foreign.unwrap_or(&OWN);
     let shown = path.display();
@@ -88,6 +96,25 @@ fn parse_within(bodies_max_bytes: u64, text: &str, path: &Path, url: Option<&Tar
     let requests_count = plural(requests.len() as u64, "request");
     let note = foreign.map(|format| format!("--urls {shown} was read as {}: {requests_count}", format.name));
     Ok(Listed { origin, requests, recording: None, note: note.unwrap_or_default() })
+}
+
+/// What is often given in the place of a list, by the begin of one of its lines.
+const PROGRAMS: [(&str, &str); 9] = [
+    ("curl ", "a command of curl"),
+    ("import http from 'k6", "a script of k6"),
+    ("import http from \"k6", "a script of k6"),
+    ("from locust", "a file of Locust"),
+    ("import locust", "a file of Locust"),
+    ("<jmeterTestPlan", "a test plan of JMeter"),
+    ("import io.gatling", "a simulation of Gatling"),
+    ("scenarios:", "a script of Artillery"),
+    ("import {", "a script"),
+];
+
+/// The name of the tool whose program this is.
+fn program(text: &str) -> Option<&'static str> {
+    let of = |(_, line): (u64, &str)| PROGRAMS.iter().find(|(begin, _)| line.starts_with(begin)).map(|(_, name)| *name);
+    lines(text).find_map(of)
 }
 
 /// The lines of a text that are neither empty nor a comment, trimmed, with their numbers.

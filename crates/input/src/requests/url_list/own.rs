@@ -27,6 +27,8 @@ fn entry(line: &str) -> Result<Entry<'_>, String> {
     if place.is_empty() {
         return Err(format!("no path or URL; {}", OWN.form));
     }
+    // Behind a URL as in front of one it begins a comment. A body that does so can stand in a file.
+    let body = if body.starts_with('#') { "" } else { body };
     let method = method.unwrap_or(if body.is_empty() { "GET" } else { "POST" });
     Ok(Entry { weight, method, place, headers: Vec::new(), body: Body::marked(body, '@') })
 }

@@ -12,7 +12,7 @@ const NAME_MAX_BYTES: usize = 64;
 /// What all values of a list may add to it where they are filled in: a value may have another one in it many times, and that
 /// one again.
 const FILLED_MAX_BYTES: usize = 16 << 20;
-/// What siege says of a body that stands in the list.
+/// What siege says of a body, whether it stands in the list or in a file.
 const FORM: (&str, &str) = ("Content-Type", "application/x-www-form-urlencoded");
 
 /// True if a line sets a variable, or has its method behind the URL.
@@ -40,7 +40,7 @@ fn one<'l>(line: &'l str, variables: &mut Variables<'l>, mix: &mut Mix<'_>) -> R
         return Err("a line begins with the URL, and behind it stands a method, such as http://h/cart POST id=1".into());
     }
     let body = Body::marked(body, '<');
-    let is_form = matches!(&body, Body::Bytes(bytes) if !bytes.is_empty());
+    let is_form = !matches!(&body, Body::Bytes(bytes) if bytes.is_empty());
     let headers = if is_form { vec![(FORM.0.to_owned(), FORM.1.to_owned())] } else { Vec::new() };
     mix.add(Entry { weight: 1, method, place, headers, body })
 }

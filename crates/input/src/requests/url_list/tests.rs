@@ -128,6 +128,26 @@ fn a_list_of_another_load_generator_is_named() {
     }
 }
 
+/// It was sent as a body, by POST.
+#[test]
+fn a_comment_may_stand_behind_a_request() {
+    let listed = listed("http://h/nf?a=1 # comment\n3 /b # more\n/c #x\n").unwrap();
+    assert_eq!(seen(&listed), [("GET", "/nf?a=1", ""), ("GET", "/b", ""), ("GET", "/c", "")]);
+}
+
+#[test]
+fn a_program_is_named_and_not_taken_for_a_list() {
+    for (text, name) in [
+        ("curl -X POST http://h/post -d '{\"a\":1}'\n", "a command of curl"),
+        ("import http from 'k6/http';\nexport default function () {}\n", "a script of k6"),
+        ("from locust import HttpUser, task\n", "a file of Locust"),
+        ("<?xml version=\"1.0\"?>\n<jmeterTestPlan version=\"1.2\">\n", "a test plan of JMeter"),
+    ] {
+        let error = listed(text).unwrap_err();
+        assert!(error.contains(&format!("it is {name}, which computes")) && error.contains("--har"), "{error}");
+    }
+}
+
 /// They were GET of the first word, with a body that began with `POST`.
 #[test]
 fn a_line_of_siege_has_its_method_and_body_behind_the_url() {

@@ -9,7 +9,7 @@ const LAUNCHERS: [&str; 32] = [
     "strace", "sudo", "taskset", "time", "timeout", "uvx",
 ];
 /// What shells print in front of a command.
-const PROMPTS: [&str; 6] = ["$ ", "# ", "> ", "% ", "❯ ", "➜ "];
+const PROMPTS: [&str; 7] = ["$ ", "# ", "> ", "% ", "❯ ", "➜ ", "+ "];
 /// What ends a command in a line of several.
 const SEPARATORS: [&str; 5] = ["|", "||", "&&", ";", "&"];
 /// Files that tools take their load from: such a word is no prose.

@@ -85,7 +85,15 @@ impl Text {
 /// The visible part of a line in a terminal: after the last carriage return.
 fn last_written(line: &str) -> String {
     let line = line.trim_end();
-    line.rsplit('\r').next().unwrap_or(line).trim().to_owned()
+    without_emphasis(line.rsplit('\r').next().unwrap_or(line).trim())
+}
+
+/// A figure that somebody has made bold in Markdown, `**296** requests`, as it was.
+fn without_emphasis(line: &str) -> String {
+    match line.matches("**").count() {
+        marks if marks > 0 && marks.is_multiple_of(2) => line.replace("**", ""),
+        _ => line.to_owned(),
+    }
 }
 
 fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> String {

@@ -4,7 +4,16 @@
 type Prefix = fn(&str) -> Option<&str>;
 
 /// Prefixes, each with the share of the lines that must have it: some outputs have lines of their own that begin alike.
-const PREFIXES: [(Prefix, f64); 5] = [(pod, 0.8), (service, 0.8), (time_stamp, 0.8), (comment, 0.95), (quote, 0.95)];
+const PREFIXES: [(Prefix, f64); 8] = [
+    (pod, 0.8),
+    (service, 0.8),
+    (time_stamp, 0.8),
+    (syslog, 0.8),
+    (stream, 0.95),
+    (comment, 0.95),
+    (quote, 0.95),
+    (change, 0.95),
+];
 /// A log can have several, one behind the other.
 const DEPTH_MAX: usize = 4;
 /// Fewer lines show nothing about all.
@@ -62,9 +71,41 @@ fn service(line: &str) -> Option<&str> {
     is_service.then_some(rest)
 }
 
-/// `# `, `// ` and `-- `.
+/// `Nov 30 07:31:00 web1 bench.sh[4711]: `, of syslog and the journal.
+fn syslog(line: &str) -> Option<&str> {
+    const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    if !MONTHS.contains(&line.get(..3)?) {
+        return None;
+    }
+    let mut words = line.split_whitespace().skip(1);
+    let (day, time, _host, program) = (words.next()?, words.next()?, words.next()?, words.next()?);
+    let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_stamp = is_digits(day) && time.len() == 8 && time.split(':').all(is_digits);
+    let at = line.find(program).filter(|_| is_stamp && program.ends_with(':'))?;
+    Some(&line[at + program.len()..])
+}
+
+/// `01O ` and `00E `, of GitLab, and `stdout F `, of containerd: the stream that a line is of.
+fn stream(line: &str) -> Option<&str> {
+    let (mark, rest) = line.split_once(' ').unwrap_or((line, ""));
+    let is_gitlab = |mark: &str| {
+        let mark = mark.strip_suffix('+').unwrap_or(mark);
+        mark.len() == 3 && mark.ends_with(['O', 'E']) && mark.bytes().take(2).all(|byte| byte.is_ascii_hexdigit())
+    };
+    match mark {
+        "stdout" | "stderr" => ["F", "P"].iter().find_map(|tag| rest.strip_prefix(tag)),
+        mark => is_gitlab(mark).then_some(rest),
+    }
+}
+
+/// `+` and `-` of a difference.
+fn change(line: &str) -> Option<&str> {
+    line.strip_prefix(['+', '-'])
+}
+
+/// `# `, `// `, `-- ` and ` * `.
 fn comment(line: &str) -> Option<&str> {
-    ["#", "//", "-- "].iter().find_map(|mark| line.strip_prefix(mark))
+    ["#", "//", "-- ", "/**", "*/", "*"].iter().find_map(|mark| line.strip_prefix(mark))
 }
 
 /// `> ` of mails and Markdown.
@@ -96,6 +137,12 @@ mod tests {
             "k6-1  | ",
             "[pod/load-x7k2p/k6] 2026-03-30T15:01:24Z ",
             "> # ",
+            " * ",
+            "+",
+            "-  ",
+            "Nov 30 07:31:00 web1 bench.sh[4711]: ",
+            "2025-03-04T10:11:12.000000Z 01O ",
+            "2025-03-04T10:11:12.000000Z stdout F ",
         ] {
             assert_eq!(behind(prefix), LINES, "{prefix}");
         }

@@ -19,6 +19,8 @@ pub struct Claims {
     pub url: Option<String>,
     /// True if the output has it, and not the command alone.
     pub(crate) is_url_printed: bool,
+    /// True if failures of two kinds may be the same requests or twice as many, so that it is not known what was good.
+    pub(crate) may_overlap: bool,
     /// Load model: whether clients waited for responses; none when unknown.
     pub mode: Option<Mode>,
     /// Complete responses by exact status, where the output tells.

@@ -55,7 +55,7 @@ impl Facts {
         let goodput_per_s = good
             .and_then(per_s)
             // How many bodies were wrong cannot be told from their mean size, nor whether a page that varies is one.
-            .filter(|_| !is_wrong && !clock_is_broken && !varies);
+            .filter(|_| !is_wrong && !clock_is_broken && !varies && !claims.may_overlap);
         let is_closed = claims.mode == Some(Mode::Closed);
         let fit = is_closed.then(|| fit_pool(&points(claims))).flatten();
         let rate_fit = claims.over_rate.then(|| fit_rate(&points(claims))).flatten();

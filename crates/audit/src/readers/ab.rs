@@ -57,8 +57,10 @@ const LABELS: [(&str, Figure, f64); 7] = [
     ("Requests per second:", Figure::Throughput, 1.0),
     ("Document Length:", Figure::BodyBytes, 1.0),
 ];
+/// A few that failed in other ways change nothing.
+const ALL_SHARE: f64 = 0.99;
 /// Lines that hold nothing to be judged.
-const KNOWN: [&str; 21] = [
+const KNOWN: [&str; 20] = [
     "This is ApacheBench",
     "Copyright ",
     "Licensed to",
@@ -70,7 +72,6 @@ const KNOWN: [&str; 21] = [
     "Failed requests:",
     "Write errors:",
     "Total ",
-    "HTML transferred:",
     "Transfer rate:",
     "Connection Times (ms)",
     "min  mean",
@@ -101,6 +102,15 @@ impl Server {
     }
 }
 
+/// True if bad statuses and empty responses together are all there were: either the page is good and half of the answers are
+/// bad and empty, or the first answer was bad already and the others were closed connections, which have no status.
+fn may_overlap(claims: &Claims, wrong_size: f64, html_bytes: Option<f64>) -> bool {
+    let get = |figure| claims.get(figure).unwrap_or(0.0);
+    let (bad, all) = (get(Figure::BadStatus), get(Figure::Planned));
+    let are_empty = html_bytes.is_some_and(|bytes| bytes <= get(Figure::BodyBytes) * (all - wrong_size).max(0.0));
+    bad > 0.0 && wrong_size > 0.0 && are_empty && bad + wrong_size >= ALL_SHARE * all
+}
+
 /// Why ab ended without a result.
 pub(super) fn not_finished(text: &Text) -> Option<Unreadable> {
     let is_ab =
@@ -121,6 +131,7 @@ pub(super) fn not_finished(text: &Text) -> Option<Unreadable> {
 fn read(text: &Text, mut claims: Claims) -> Result<Claims, Unreadable> {
     claims.mode = Some(Mode::Closed);
     let mut wrong_size = 0.0;
+    let mut html_bytes = None;
     let mut server = Server::default();
     for (n, line) in text.lines() {
         let first = |label: &str| after(line, label).and_then(|rest| rest.split_whitespace().next());
@@ -140,6 +151,8 @@ fn read(text: &Text, mut claims: Claims) -> Result<Claims, Unreadable> {
             server.host = Some(host.to_owned());
         } else if let Some(port) = after(line, "Server Port:") {
             server.port = port.parse().ok();
+        } else if line.starts_with("HTML transferred:") {
+            html_bytes = first("HTML transferred:").and_then(number);
         } else if line.starts_with("SSL/TLS Protocol:") {
             server.is_tls = true;
         } else if line.starts_with("Time per request:") {
@@ -156,6 +169,7 @@ fn read(text: &Text, mut claims: Claims) -> Result<Claims, Unreadable> {
     // A bad status usually comes with another body, and is then counted as a wrong length too.
     claims.put(Figure::WrongSize, Some((wrong_size - bad).max(0.0)), None);
     let complete = claims.get(Figure::Planned);
+    claims.may_overlap = may_overlap(&claims, wrong_size, html_bytes);
     claims.put(Figure::Responses, complete.map(|n| (n - claims.get(Figure::Broken).unwrap_or(0.0)).max(0.0)), None);
     claims.url = claims.url.map(|path| server.url(&path).unwrap_or(path));
     claims.put_usual(Figure::Timeout, TIMEOUT_NS);

@@ -93,3 +93,10 @@ fn latencies_have_no_failures_where_nothing_was_answered() {
     assert!(!message(&verdict, "ER-01").contains("latencies include failures"), "{verdict:#?}");
     assert_eq!(state(&verdict, "ER-05"), Some(Bound));
 }
+
+/// No answer was good: an error page first, and closed connections, which have no status and no length.
+#[test]
+fn what_ab_may_have_counted_twice_has_no_goodput() {
+    let record = only("ab-errors-and-closed.txt").record;
+    assert_eq!((record.goodput_per_s, state(&record.verdict, "ER-01")), (None, Some(Invalid)));
+}

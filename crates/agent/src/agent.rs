@@ -282,6 +282,13 @@ impl Agent {
         if plan.requests.is_empty() || !is_part || segment.of > plan.load.connections() {
             return Err(Gone::Message("a plan that does not hold together"));
         }
+        // Whoever came through ssh can reach them without us. Anybody else would use our rights: a Unix socket such as that of a
+        // container engine obeys whoever may open it.
+        if !self.may_serve && plan.target.address.is_private_to_its_machine() {
+            return Err(Gone::Message(
+                "a load of a Unix socket or a link-local address, which only an agent over ssh puts on one",
+            ));
+        }
         self.totals = Totals::default();
         self.state = State::Opening;
         self.orders.push_back(Order::Load { plan: Box::new(plan), segment });

@@ -1,5 +1,6 @@
 //! Limits of this machine that a plan needs: open files and local ports.
 
+use model::human::plural;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use thiserror::Error;
 
@@ -12,7 +13,7 @@ pub enum LimitError {
     /// The hard limit of open files is too low.
     #[error(
         "{connections} connections need {needed} file descriptors but the hard limit is {hard}; \
-         raise it (as root: ulimit -Hn {needed}) or use at most {most} connections"
+         raise it (as root: ulimit -Hn {needed}){}", fewer(*most)
     )]
     OpenFiles {
         /// Connections asked for.
@@ -35,6 +36,11 @@ pub enum LimitError {
         /// Local ports there are.
         ports: u64,
     },
+}
+
+/// The other way out, where it is one.
+fn fewer(most: u64) -> String {
+    if most == 0 { String::new() } else { format!(" or use at most {}", plural(most, "connection")) }
 }
 
 /// Raises the soft limit of open files as far as `connections` need it, or as far as it can be raised.
@@ -93,5 +99,12 @@ mod tests {
     fn absurd_connection_counts_are_refused_with_the_number_to_set() {
         let error = open_files(u32::MAX, 1).unwrap_err().to_string();
         assert!(error.contains("4294967295 connections"), "{error}");
+    }
+
+    #[test]
+    fn no_connections_at_all_are_no_advice() {
+        let told = |most| LimitError::OpenFiles { connections: 16, needed: 82, hard: 64, most }.to_string();
+        assert!(told(0).ends_with("(as root: ulimit -Hn 82)"), "{}", told(0));
+        assert!(told(1).ends_with("(as root: ulimit -Hn 82) or use at most 1 connection"), "{}", told(1));
     }
 }

@@ -278,6 +278,9 @@ fn fetch_coded(
     Ok((fetch, seen.encoding))
 }
 
+/// Longer headers are kept by their begin alone.
+const HEADER_BYTES_MAX: usize = 2_000;
+
 /// What the probe wants to know of a response beyond its frame.
 #[derive(Default)]
 struct Seen {
@@ -302,19 +305,27 @@ impl ResponseSink for Seen {
             n if n.eq_ignore_ascii_case(b"location") => &mut self.location,
             n if n.eq_ignore_ascii_case(b"content-encoding") => &mut self.encoding,
             n if is_cache_hit(n, value) => {
-                let (name, value) = (String::from_utf8_lossy(name), String::from_utf8_lossy(value));
-                self.cached = Some(format!("{name}: {value}"));
+                self.cached = Some(format!("{}: {}", kept(name), kept(value)));
                 return;
             }
             _ => return,
         };
-        *field = Some(String::from_utf8_lossy(value).into_owned());
+        *field = Some(kept(value));
     }
 
     fn body(&mut self, bytes: &[u8]) {
         self.hash.add(bytes);
         let room = TEXT_BYTES.saturating_sub(self.text.len());
         self.text.extend_from_slice(&bytes[..bytes.len().min(room)]);
+    }
+}
+
+/// The text of a header, which goes into results, pages and messages. The blank behind a long one keeps it from being taken for
+/// a place that could be gone to.
+fn kept(value: &[u8]) -> String {
+    match value.get(..HEADER_BYTES_MAX) {
+        None => String::from_utf8_lossy(value).into_owned(),
+        Some(begin) => format!("{} ... ({} bytes)", String::from_utf8_lossy(begin), value.len()),
     }
 }
 
@@ -501,6 +512,16 @@ mod tests {
         let (seen, lines) = followed("GET", OTHER);
         assert_eq!((seen.redirects.len(), lines.len()), (REDIRECTS_MAX, REDIRECTS_MAX));
         assert_eq!(lines[1], "GET /posts HTTP/1.1\r\n");
+    }
+
+    /// 60 kB of it were printed four times, and stored six times.
+    #[test]
+    fn a_location_without_an_end_is_cut_and_not_followed() {
+        let long = format!("/{}", "x".repeat(60_000));
+        let answer = format!("HTTP/1.1 302 Found\r\nLocation: {long}\r\nContent-Length: 0\r\n\r\n");
+        let (seen, lines) = followed("GET", answer.leak());
+        assert_eq!((seen.redirects.len(), lines.len()), (1, 1));
+        assert!(seen.redirects[0].ends_with("x ... (60001 bytes)") && seen.redirects[0].len() < 2_100);
     }
 
     /// A bare carriage return ends no header line here, and for others a request line.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
 use thiserror::Error;
@@ -30,6 +30,16 @@ impl Address {
     #[must_use]
     pub fn is_each_machines_own(&self) -> bool {
         self.tcp().is_none_or(|address| address.ip().is_loopback())
+    }
+
+    /// True if no other machine has a part in it, or what answers there trusts whoever is on the same link: a Unix socket, or an
+    /// address of the link such as 169.254.169.254, where machines in a cloud are told their credentials.
+    #[must_use]
+    pub fn is_private_to_its_machine(&self) -> bool {
+        self.tcp().is_none_or(|address| match address.ip().to_canonical() {
+            IpAddr::V4(address) => address.is_link_local(),
+            IpAddr::V6(address) => address.is_unicast_link_local(),
+        })
     }
 
     /// IP address and port, unless it is a Unix socket.

@@ -130,7 +130,7 @@ pub use record::{
     Bytes, Capacity, Estimate, Generator, Knee, LatencyRecord, Peak, PointSummary, PoolFit, QUANTILE_TAIL_MIN,
     Quantiles, RestsOn, RiseEnd, RunRecord, SweepRecord, SweepsRecord, is_quantile_known,
 };
-pub use redact::{Redact, Redacted, count_secrets};
+pub use redact::{Redact, Redacted, count_secrets, names_secret};
 pub use render::{
     Browser, CacheState, PageFailure, PageFailureKind, PageLoad, RenderArm, RenderEffect, RenderFigure, RenderMetric,
     RenderRecord, RenderSettings,

@@ -130,9 +130,19 @@ fn name_of(pid: u32) -> Option<String> {
     (*state != "Z").then(|| format!("{pid} {started} {}", boot.trim()))
 }
 
+/// True of a variable that apt-get and the scripts of packages need.
+fn is_for_apt(name: &str) -> bool {
+    let names = ["PATH", "HOME", "LANG", "LANGUAGE", "TMPDIR", "TERM", "SHELL", "USER", "LOGNAME"];
+    let begins = ["LC_", "APT_", "DEBCONF_", "DPKG_"];
+    let is_proxy = name.to_ascii_lowercase().ends_with("_proxy");
+    names.contains(&name) || begins.iter().any(|begin| name.starts_with(begin)) || is_proxy
+}
+
 /// Runs apt-get, which is `program`.
 fn apt(program: &Path, arguments: &[&str]) -> Result<(), String> {
     let mut command = Command::new(program);
+    // Scripts of packages run with what apt-get has: passwords and tokens that are meant for plimsoll are not.
+    command.env_clear().envs(std::env::vars_os().filter(|(name, _)| is_for_apt(&name.to_string_lossy())));
     command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive").stdin(Stdio::null()).stdout(Stdio::null());
     let output = command.output().map_err(|error| format!("apt-get cannot be started: {error}"))?;
     if output.status.success() {

@@ -2,6 +2,7 @@
 
 use super::line::Form;
 use super::names::{is_body, is_reference, is_secret, is_secret_parameter, is_switch};
+use super::programs::{Program, account, is_ab, is_account, named};
 use super::{REDACTED, settled};
 use std::mem::replace;
 
@@ -23,25 +24,46 @@ enum Next {
     Secret,
     Body,
     Header,
+    /// A name, or a name and a password.
+    Account,
+}
+
+/// The program that the arguments so far have named, as far as its flags are known.
+#[derive(Clone, Copy, Default)]
+struct Named {
+    program: Option<&'static Program>,
+    is_ab: bool,
+}
+
+impl Named {
+    fn with(self, argument: &str, flags: Flags) -> Self {
+        if argument.starts_with('-') || flags == Flags::Own {
+            return self;
+        }
+        Self { program: named(argument).or(self.program), is_ab: self.is_ab || is_ab(argument) }
+    }
 }
 
 /// The arguments without their secrets.
 pub(super) fn arguments(arguments: impl IntoIterator<Item = impl AsRef<str>>, flags: Flags) -> Vec<String> {
     let mut next = Next::Anything;
+    let mut named = Named::default();
     let arguments = arguments.into_iter().map(|argument| {
         let argument = argument.as_ref();
-        match replace(&mut next, after(argument, flags)) {
+        named = named.with(argument, flags);
+        match replace(&mut next, after(argument, flags, named)) {
             Next::Secret if !argument.starts_with("--") && !is_reference(argument) => REDACTED.to_owned(),
             Next::Body => body(argument),
             Next::Header => header(argument),
-            Next::Secret | Next::Anything => one(argument, flags),
+            Next::Account => account(argument).unwrap_or_else(|| one(argument, flags, named)),
+            Next::Secret | Next::Anything => one(argument, flags, named),
         }
     });
     arguments.collect()
 }
 
 /// What may follow `argument`.
-fn after(argument: &str, flags: Flags) -> Next {
+fn after(argument: &str, flags: Flags, named: Named) -> Next {
     if !argument.starts_with('-') || argument.contains(['=', ':', ' ']) {
         return Next::Anything;
     }
@@ -50,6 +72,8 @@ fn after(argument: &str, flags: Flags) -> Next {
         long if is_body(long) => Next::Body,
         long if long.starts_with("--") || flags == Flags::Any => match long {
             "-H" => Next::Header,
+            flag if flags == Flags::Any && is_account(flag, named.is_ab) => Next::Account,
+            flag if named.program.is_some_and(|program| program.takes_password(flag)) => Next::Secret,
             _ if is_secret_parameter(long) && !is_switch(long) => Next::Secret,
             _ => Next::Anything,
         },
@@ -62,7 +86,10 @@ fn after(argument: &str, flags: Flags) -> Next {
 }
 
 /// An argument by itself.
-fn one(argument: &str, flags: Flags) -> String {
+fn one(argument: &str, flags: Flags, named: Named) -> String {
+    if let Some(flag) = named.program.and_then(|program| program.with_password(argument)) {
+        return format!("{flag}{REDACTED}");
+    }
     if let Some((flag, value)) = attached(argument, flags) {
         return format!("{flag}{}", if flag.ends_with('H') { header(value) } else { body(value) });
     }
@@ -78,6 +105,9 @@ fn one(argument: &str, flags: Flags) -> String {
         }
         if is_secret_parameter(name) && !is_reference(value) {
             return format!("{shown}{REDACTED}");
+        }
+        if let Some(account) = account(value).filter(|_| flags == Flags::Any && is_account(name, named.is_ab)) {
+            return format!("{shown}{account}");
         }
         rest = value;
     }

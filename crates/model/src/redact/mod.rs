@@ -6,6 +6,7 @@ mod command;
 mod events;
 mod line;
 mod names;
+mod programs;
 #[cfg(test)]
 mod tests;
 
@@ -65,6 +66,12 @@ impl Redacted {
     pub fn header(line: &str) -> Self {
         Self(command::header(line))
     }
+}
+
+/// True if a name, such as that of a flag or of a file, says that what it stands for is a secret, or where one is.
+#[must_use]
+pub fn names_secret(name: &str) -> bool {
+    names::is_secret(name)
 }
 
 impl Redacted<Vec<String>> {

@@ -306,3 +306,23 @@ proptest! {
         let _ = (Redacted::url(&text), Redacted::header(&text), Redacted::own_command([&text]));
     }
 }
+
+#[test]
+fn passwords_behind_short_flags_are_known_by_their_form_or_by_their_program() {
+    for (command, shown) in [
+        ("curl -u bob:s3cret http://h/", "curl -u bob:<redacted> http://h/"),
+        ("web --user=bob:s3cret --proxy-user bob:s3cret", "web --user=bob:<redacted> --proxy-user bob:<redacted>"),
+        ("ab -A bob:s3cret -P me:s3cret http://h/", "ab -A bob:<redacted> -P me:<redacted> http://h/"),
+        ("/usr/bin/mysqldump -uroot -ps3cret shop", "/usr/bin/mysqldump -uroot -p<redacted> shop"),
+        ("sudo mariadb -p s3cret", "sudo mariadb -p <redacted>"),
+        ("sshpass -p s3cret ssh host", "sshpass -p <redacted> ssh host"),
+        ("redis-cli -a s3cret ping", "redis-cli -a <redacted> ping"),
+        ("ldapsearch -w s3cret", "ldapsearch -w <redacted>"),
+        ("web --code=s3cret --ticket s3cret --pin=1234", "web --code=<redacted> --ticket <redacted> --pin=<redacted>"),
+        ("docker run -u 1000:1000 web -p 8080:80 -P", "docker run -u 1000:1000 web -p 8080:80 -P"),
+        ("nginx -p /srv -u www", "nginx -p /srv -u www"),
+        ("web --user http://h/ --status_code=200 -A 5", "web --user http://h/ --status_code=200 -A 5"),
+    ] {
+        assert_eq!(Redacted::command(command.split(' ')).join(" "), shown);
+    }
+}

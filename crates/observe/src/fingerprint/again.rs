@@ -1,6 +1,8 @@
 //! Changes since a fingerprint was taken, without taking all of it once more.
 
-use super::program::{COMMAND_FILE, CONFIG_MAX_BYTES, DIRECTORY, HASH, PATH, hash, hash_of_all, hash_of_program};
+use super::program::{
+    COMMAND_FILE, CONFIG_MAX_BYTES, DIRECTORY, HASH, PATH, SECRET, hash, hash_of_all, hash_of_program,
+};
 use super::{Facts, PROGRAM, of_machine};
 use crate::files::Files;
 use model::{Change, Fingerprint};
@@ -73,7 +75,9 @@ impl TakenFingerprint {
         }
         if let Some(file) = name.strip_prefix(COMMAND_FILE).map(Path::new) {
             let is_written = file.extension().is_some_and(|end| WRITTEN.iter().any(|written| end == *written));
-            return (!is_written).then(|| hash(file, CONFIG_MAX_BYTES));
+            // What was taken for a secret stays one.
+            let is_secret = facts.get(name).is_some_and(|before| before == SECRET);
+            return (!is_written && !is_secret).then(|| hash(file, CONFIG_MAX_BYTES));
         }
         let path = Path::new(facts.get(PATH).filter(|_| name == HASH)?);
         let before = self.programs.get(path)?;

@@ -2,13 +2,14 @@
 
 use super::{Facts, PROGRAM};
 use crate::files::Files;
-use model::{Redacted, known_program};
+use model::{Redacted, known_program, names_secret};
 use rustix::fs::{FileType, Mode, OFlags, fstat, open};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Read at once.
@@ -31,6 +32,10 @@ const CONFIG_FILES_MAX: usize = 500;
 const WORDS_MAX: usize = 64;
 /// Where each process finds files of its own.
 const OF_EACH_PROCESS: [&str; 5] = ["/proc", "/dev/fd", "/dev/stdin", "/dev/stdout", "/dev/stderr"];
+/// In place of the hash of a file that may be a secret: a short one would be found by trying.
+pub(super) const SECRET: &str = "not read: it may be a secret";
+/// The right of anybody to read a file.
+const READ_BY_ALL: u32 = 0o004;
 /// Where packages have their programs.
 const PACKAGED: [&str; 5] = ["/usr/", "/bin/", "/sbin/", "/lib", "/opt/"];
 /// A section for each program that one of the processes runs.
@@ -70,13 +75,24 @@ fn command(line: &str) -> String {
 
 /// The files that the command line names, or else those in the usual place, with a hash of each or of all.
 fn configuration(cwd: &Path, exe: &Path, name: &str, words: &[&str]) -> Facts {
-    let named = words.iter().map(|word| cwd.join(word.rsplit_once('=').map_or(*word, |(_, value)| value)));
     // Those of a process of its own are others here, such as /dev/stdout.
     let is_own = |path: &Path| OF_EACH_PROCESS.iter().any(|place| path.starts_with(place));
-    let named = named.filter(|path| !is_own(path) && path.is_file() && path != exe);
-    let facts: Facts = named
-        .filter_map(|path| Some((format!("{COMMAND_FILE}{}", path.display()), hash(&path, CONFIG_MAX_BYTES)?)))
-        .collect();
+    let mut before = "";
+    let mut facts = Facts::new();
+    for word in words {
+        let (flag, value) = word.rsplit_once('=').unwrap_or((before, word));
+        before = word;
+        let path = cwd.join(value);
+        if is_own(&path) || !path.is_file() || path == exe {
+            continue;
+        }
+        let told = if names_secret(flag) || is_secret(&path) {
+            Some(SECRET.to_owned())
+        } else {
+            hash(&path, CONFIG_MAX_BYTES)
+        };
+        facts.extend(told.map(|told| (format!("{COMMAND_FILE}{}", path.display()), told)));
+    }
     let usual = known_program(name).and_then(|program| program.configuration);
     match usual {
         Some(directory) if facts.is_empty() => hash_of_all(Path::new(directory))
@@ -85,6 +101,14 @@ fn configuration(cwd: &Path, exe: &Path, name: &str, words: &[&str]) -> Facts {
             .collect(),
         _ => facts,
     }
+}
+
+/// True of a file whose name says so, or that not everybody may read. A link is followed: it could have another name.
+fn is_secret(path: &Path) -> bool {
+    let says_so = |path: &Path| path.file_name().is_some_and(|name| names_secret(&name.to_string_lossy()));
+    let real = path.canonicalize();
+    let is_hidden = |path: &Path| path.metadata().is_ok_and(|file| file.mode() & READ_BY_ALL == 0);
+    says_so(path) || real.is_ok_and(|real| says_so(&real)) || is_hidden(path)
 }
 
 /// A hash over the names and contents of all files below a directory; none when there are none, or too many.
@@ -107,7 +131,8 @@ pub(super) fn hash_of_all(directory: &Path) -> Option<String> {
     let mut all = Sha256::new();
     for path in &found {
         all.update(path.as_os_str().as_encoded_bytes());
-        all.update(hash(path, CONFIG_MAX_BYTES).unwrap_or_default());
+        let content = if is_secret(path) { None } else { hash(path, CONFIG_MAX_BYTES) };
+        all.update(content.unwrap_or_default());
     }
     (!found.is_empty()).then(|| hex(&all.finalize()))
 }
@@ -180,6 +205,7 @@ fn package(files: &Files, path: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn a_running_program_is_told_with_its_hash_and_its_files() {
@@ -216,6 +242,35 @@ mod tests {
         let named = |words: &[&str]| configuration(Path::new("/proc/self"), exe, "web", words).len();
         assert_eq!(named(&["--log=/dev/stdout", "/dev/fd/1", "/proc/self/status", "status"]), 0);
         assert_eq!(named(&["/etc/passwd"]), 1);
+    }
+
+    /// The SHA-256 of `hunter2` is found by trying.
+    #[test]
+    fn a_file_that_may_be_a_secret_has_no_hash() {
+        let directory = tempfile::tempdir().unwrap();
+        let write = |name: &str, mode: u32| {
+            let path = directory.path().join(name);
+            std::fs::write(&path, "hunter2\n").unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+        };
+        for (name, mode) in [("pwfile", 0o600), ("web.conf", 0o644), ("site.key", 0o644), ("plain", 0o644)] {
+            write(name, mode);
+        }
+        std::os::unix::fs::symlink("pwfile", directory.path().join("link")).unwrap();
+        let exe = Path::new("/usr/sbin/web");
+        let words = [
+            "--config=web.conf",
+            "pwfile",
+            "--cert=site.key",
+            "--password-file=plain",
+            "--token-path",
+            "plain",
+            "link",
+        ];
+        let facts = configuration(directory.path(), exe, "web", &words);
+        let told = |name: &str| facts[&format!("file {}", directory.path().join(name).display())].as_str();
+        assert_eq!(["pwfile", "site.key", "plain", "link"].map(told), [SECRET; 4]);
+        assert_eq!(told("web.conf"), hex(&Sha256::digest("hunter2\n")));
     }
 
     #[test]

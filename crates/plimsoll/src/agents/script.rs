@@ -29,6 +29,9 @@ pub(crate) fn command(sha256: &str, bytes: u64, architecture: &str) -> String {
     format!("exec /bin/sh -c '{line}'")
 }
 
+/// The copy is checked once and run twice. In between nobody may put another in its place: every folder up to the root is this
+/// user's or root's, and nobody else can write to it, or rename in it what is not theirs.
+///
 /// One statement a line; they are joined to one. Without single quotes. The shell stays, to tell how the agent has ended: ssh
 /// returns 255 for a program that a signal ended, as for a connection that broke. What it says when the copy does not come whole has nobody
 /// to read it where the connection is gone, and ends it by SIGPIPE (13).
@@ -40,7 +43,20 @@ a=$(uname -m);
 d="${XDG_CACHE_HOME:-$HOME/.cache}/plimsoll/agents/@SHA256@";
 p="$d/plimsoll"; t="$p.$$";
 e=$(mkdir -p "$d" 2>&1) || fail "$e";
-[ -O "$d" ] && [ ! -L "$d" ] || fail "$d belongs to another user";
+d=$(cd -P "$d" && pwd -P) || fail "cannot enter $d";
+[ -O "$d" ] || fail "$d belongs to another user";
+u=$(id -u); x="$d"; h="set XDG_CACHE_HOME there to a folder in which nobody else can rename anything";
+while :; do
+set -- $(ls -ldn "$x/.");
+[ "$3" = "$u" ] || [ "$3" = 0 ] || fail "$x belongs to another user; $h";
+case "$1" in
+?????????[tT]*) ;;
+????????w*) fail "all users can write to ${x:-/}; $h";;
+?????w*) [ "$u" != 0 ] || fail "a group can write to ${x:-/}; $h";;
+esac;
+[ -n "$x" ] || break;
+x="${x%/*}";
+done;
 same() { [ -f "$p" ] && if command -v sha256sum >/dev/null 2>&1;
 then s=$(sha256sum < "$p"); [ "${s%% *}" = "@SHA256@" ]; else [ "$(wc -c < "$p")" -eq @BYTES@ ]; fi; };
 if ! same; then
@@ -89,6 +105,31 @@ mod tests {
         let command = command("ab", 7, "x86_64");
         assert_eq!(command.matches('\'').count(), 2, "{command}");
         assert!(!command.contains('\n') && !command.contains('@'), "{command}");
+    }
+
+    /// Whoever can rename a parent puts a program of their own between the check and the start.
+    #[test]
+    fn a_folder_whose_parents_others_can_change_holds_no_copy() {
+        use std::fs::{Permissions, create_dir, set_permissions};
+        use std::os::unix::fs::PermissionsExt;
+        let place = tempfile::tempdir().unwrap();
+        let parent = place.path().join("open");
+        create_dir(&parent).unwrap();
+        let said = |mode: u32, cache: &std::path::Path| {
+            set_permissions(&parent, Permissions::from_mode(mode)).unwrap();
+            let mut shell = Command::new("/bin/sh");
+            shell.arg("-c").arg(command(&"a0".repeat(32), 7, ARCH)).env("XDG_CACHE_HOME", cache).stdin(Stdio::null());
+            String::from_utf8(shell.output().unwrap().stdout).unwrap().lines().find_map(word)
+        };
+        let inner = parent.join("inner");
+        let Some(Word::Error(error)) = said(0o777, &inner) else { panic!("it is taken") };
+        assert!(error.contains("all users can write to") && error.contains("XDG_CACHE_HOME"), "{error}");
+        // A link to it leads to the same place.
+        std::os::unix::fs::symlink(&parent, place.path().join("link")).unwrap();
+        assert!(matches!(said(0o777, &place.path().join("link")), Some(Word::Error(_))));
+        for mode in [0o755, 0o1777] {
+            assert_eq!(said(mode, &inner), Some(Word::Send), "{mode:o}");
+        }
     }
 
     #[test]

@@ -115,7 +115,7 @@ impl ServedThere {
     pub(super) fn status_pages(&self) -> Vec<Source> {
         let is_there = |url: &TargetUrl| url.host == self.address.to_string();
         let pages = self.runs.status.iter().filter(|text| TargetUrl::parse(text).is_ok_and(|url| is_there(&url)));
-        pages.filter_map(|url| Source::parse(url).ok()).collect()
+        pages.filter_map(|url| Source::of_started(url).ok()).collect()
     }
 }
 

@@ -14,7 +14,7 @@ use model::{Event, Phase, StatusLook, Tick};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
-use std::thread::JoinHandle;
+use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
 /// Between an answer and the next question.
@@ -43,10 +43,14 @@ impl StatusPages {
     /// Begins to look, beside a load with that clock; returns when all have been asked once, or soon.
     pub(crate) fn watch<'a>(sources: impl Iterator<Item = &'a Source>, clock: &Arc<OnceLock<Clock>>) -> Self {
         let (fresh, stop) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicBool::new(false)));
-        let threads = sources.map(|source| {
-            let (source, fresh, stop) = (source.clone(), Arc::clone(&fresh), Arc::clone(&stop));
+        let threads = sources.filter_map(|source| {
+            let (asked, looks, stop) = (source.clone(), Arc::clone(&fresh), Arc::clone(&stop));
             let clock = Arc::clone(clock);
-            std::thread::spawn(move || watch(&source, &fresh, &clock, &stop))
+            let watching = Builder::new().name("status".into()).spawn(move || watch(&asked, &looks, &clock, &stop));
+            // A page that nobody can ask says why, as one that does not answer does.
+            watching
+                .map_err(|error| hold(&fresh).push(unasked(source, format!("no thread can ask it: {error}"), 0)))
+                .ok()
         });
         let threads: Vec<_> = threads.collect();
         let pages = Self { fresh, stop, threads };
@@ -143,19 +147,23 @@ fn look(asker: &mut Asker, source: &Source, clock: &OnceLock<Clock>) -> StatusLo
     StatusLook { url: source.url.to_string(), status, reason, at_ns, took_ns: monotonic_ns() - asked_ns }
 }
 
+/// That nothing was said, and why.
+fn unasked(source: &Source, reason: String, took_ns: u64) -> StatusLook {
+    StatusLook { url: source.url.to_string(), status: None, reason: Some(reason), at_ns: None, took_ns }
+}
+
 /// What each says when it is asked once, without a load.
 pub(crate) fn ask_once(sources: &[Source]) -> Vec<StatusLook> {
     let once = |source: &Source| {
         let (tell, told) = channel();
         let asked = source.clone();
-        std::thread::spawn(move || tell.send(look(&mut Asker::new(&asked), &asked, &OnceLock::new())));
-        told.recv_timeout(LAST_PATIENCE).unwrap_or_else(|_| StatusLook {
-            url: source.url.to_string(),
-            status: None,
-            reason: Some("its answer has no end".to_owned()),
-            at_ns: None,
-            took_ns: LAST_PATIENCE.as_nanos() as u64,
-        })
+        let ask = move || tell.send(look(&mut Asker::new(&asked), &asked, &OnceLock::new()));
+        match Builder::new().name("status".into()).spawn(ask) {
+            Ok(_) => told.recv_timeout(LAST_PATIENCE).unwrap_or_else(|_| {
+                unasked(source, "its answer has no end".to_owned(), LAST_PATIENCE.as_nanos() as u64)
+            }),
+            Err(error) => unasked(source, format!("no thread can ask it: {error}"), 0),
+        }
     };
     sources.iter().map(once).collect()
 }

@@ -219,7 +219,7 @@ impl Sut {
 
     /// Where a server or stack of ours tells of itself.
     pub(crate) fn status_pages(&self) -> Vec<Source> {
-        let parsed = |urls: &[String]| urls.iter().filter_map(|url| Source::parse(url).ok()).collect();
+        let parsed = |urls: &[String]| urls.iter().filter_map(|url| Source::of_started(url).ok()).collect();
         match &self.server {
             Server::Standing(standing) => parsed(&standing.status),
             Server::Here(here) => parsed(&here.running.status_pages()),

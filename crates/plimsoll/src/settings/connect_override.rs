@@ -98,7 +98,7 @@ fn unix(asked: &str, path: &Path) -> Result<ConnectOverride, CommandError> {
 /// `HOST:PORT`, or curl's `HOST1:PORT1:HOST2:PORT2` where the first two have to be those of the URL; what is empty is
 /// that of the URL.
 fn host(text: &str, url: &TargetUrl) -> Result<ConnectOverride, CommandError> {
-    let wrong = |why: &str| CommandError::usage(format!("--connect-to {text:?} {why}; {FORM}"));
+    let wrong = |why: &str| CommandError::usage(format!("--connect-to {:?} {why}; {FORM}", shown(text)));
     let parts = parts(text);
     let (host, port) = match parts[..] {
         [host, port] => (host, port),
@@ -117,6 +117,15 @@ fn host(text: &str, url: &TargetUrl) -> Result<ConnectOverride, CommandError> {
         host: if host.is_empty() { url.host.clone() } else { host.into() },
         port: port.ok_or_else(|| wrong("has no port of 1 to 65535"))?,
     })
+}
+
+/// As it may be repeated: whoever types an account has taken this for a URL.
+fn shown(text: &str) -> String {
+    let text = Redacted::url(text).into_inner();
+    match text.rsplit_once('@') {
+        Some((_, rest)) => format!("<redacted>@{rest}"),
+        None => text,
+    }
 }
 
 /// What stands between colons that are not in brackets, without these.

@@ -53,6 +53,17 @@ pub(crate) enum Place {
 
 impl Source {
     pub(crate) fn parse(text: &str) -> Result<Self, CommandError> {
+        Self::with_variable(text, |name| std::env::var(name).ok())
+    }
+
+    /// A page of a server that was started by plimsoll, which asks for no password: the one in a variable is of another
+    /// database, and whoever took the place of the server could ask for it.
+    pub(crate) fn of_started(text: &str) -> Result<Self, CommandError> {
+        Self::with_variable(text, |_| None)
+    }
+
+    /// `variable` tells the value of a variable of the environment.
+    fn with_variable(text: &str, variable_of: impl Fn(&str) -> Option<String>) -> Result<Self, CommandError> {
         // What may be a password is not repeated.
         let shown = Redacted::url(text);
         let wrong = |why: &str| CommandError::usage(format!("{FLAG} {shown:?} {why}; {FORMS}"));
@@ -89,13 +100,13 @@ impl Source {
             }
             ("http" | "https", false) => Err(wrong("names a user; pages that ask for one cannot be read")),
             ("mysql", _) => {
-                let mut login = login(&url, (!is_unix).then_some(MYSQL_PORT), variable, wrong)?;
+                let mut login = login(&url, (!is_unix).then_some(MYSQL_PORT), variable_of(variable), wrong)?;
                 login.user = user.map(decoded).or(login.user);
                 login.user.get_or_insert_with(|| MYSQL_USER.to_owned());
                 Ok(Self { url: shown.clone(), kind: Kind::Mysql(login) })
             }
             ("redis", _) => {
-                let mut login = login(&url, (!is_unix).then_some(REDIS_PORT), variable, wrong)?;
+                let mut login = login(&url, (!is_unix).then_some(REDIS_PORT), variable_of(variable), wrong)?;
                 login.user = user.map(decoded).or(login.user);
                 Ok(Self { url: shown.clone(), kind: Kind::Redis(login) })
             }
@@ -116,14 +127,14 @@ fn socket_user(text: &str) -> (Cow<'_, str>, Option<&str>) {
     }
 }
 
-/// `variable` may hold the password; `wrong` makes a message of what is wrong with the URL.
+/// `offered` may be the password; `wrong` makes a message of what is wrong with the URL.
 fn login(
     url: &Url,
     port: Option<u16>,
-    variable: &str,
+    offered: Option<String>,
     wrong: impl Fn(&str) -> CommandError,
 ) -> Result<Login, CommandError> {
-    let (mut user, mut password) = (None, std::env::var(variable).ok().filter(|password| !password.is_empty()));
+    let (mut user, mut password) = (None, offered.filter(|password| !password.is_empty()));
     for (name, value) in url.query_pairs() {
         match name.as_ref() {
             PASSWORD_FILE => {
@@ -157,6 +168,20 @@ fn decoded(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// PHP of a site can stand in the place of its database, and ask for a password in the clear.
+    #[test]
+    fn the_password_of_another_database_is_not_offered_to_one_that_was_started() {
+        let password = |source: Source| match source.kind {
+            Kind::Mysql(login) | Kind::Redis(login) => login.password,
+            Kind::Page(_) => None,
+        };
+        for url in ["mysql+unix://root@/run/db.sock", "redis+unix:///run/redis.sock"] {
+            let named = Source::with_variable(url, |_| Some("s3cret".into())).unwrap();
+            assert_eq!(password(named).as_deref(), Some("s3cret"), "{url}");
+            assert_eq!(password(Source::of_started(url).unwrap()), None, "{url}");
+        }
+    }
 
     #[track_caller]
     fn login(text: &str) -> Login {

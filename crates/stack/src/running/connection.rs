@@ -50,7 +50,7 @@ impl Connection {
         let mut supervisor = command.spawn().map_err(|error| wrong(error.to_string()))?;
         let (orders, stdout) = (supervisor.stdin.take(), supervisor.stdout.take());
         let (sender, reports) = channel();
-        std::thread::spawn(move || {
+        let hear = move || {
             let Some(stdout) = stdout else { return };
             for line in BufReader::new(stdout).lines().map_while(Result::ok) {
                 let Ok(report) = serde_json::from_str(&line) else { return };
@@ -58,7 +58,13 @@ impl Connection {
                     return;
                 }
             }
-        });
+        };
+        if let Err(error) = std::thread::Builder::new().name("supervisor".into()).spawn(hear) {
+            // Without orders it ends by itself.
+            drop(orders);
+            let _ = supervisor.wait();
+            return Err(wrong(format!("cannot start a thread: {error}")));
+        }
         Ok(Self { supervisor, orders, reports, closed: false, started: Vec::new() })
     }
 

@@ -29,7 +29,7 @@ use crate::standing::Standing;
 use crate::state::{self, Mark, Note, boot};
 use disk::Disk;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use std::io::{BufRead, Write, stdin, stdout};
+use std::io::{self, BufRead, Write, stdin, stdout};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -46,9 +46,12 @@ const LOOK_UP: Duration = Duration::from_millis(10);
 /// `now_ns` is a monotonic clock.
 #[must_use]
 pub fn keep(dir: &Path, now_ns: fn() -> u64) -> ExitCode {
-    match state::claim(dir).map_err(std::io::Error::other).and_then(|()| Supervisor::new(dir, now_ns)) {
-        Ok(mut supervisor) => {
-            supervisor.serve(&orders());
+    let claimed = state::claim(dir).map_err(io::Error::other);
+    // Orders are heard before anything is made that a supervisor without them would leave behind.
+    let begun = claimed.and_then(|()| orders()).and_then(|orders| Ok((orders, Supervisor::new(dir, now_ns)?)));
+    match begun {
+        Ok((orders, mut supervisor)) => {
+            supervisor.serve(&orders);
             supervisor.end_all();
             ExitCode::SUCCESS
         }
@@ -74,7 +77,7 @@ struct Supervisor {
 }
 
 impl Supervisor {
-    fn new(dir: &Path, now_ns: fn() -> u64) -> std::io::Result<Self> {
+    fn new(dir: &Path, now_ns: fn() -> u64) -> io::Result<Self> {
         let owner = rustix::process::getppid().and_then(|pid| Mark::of(pid.as_raw_nonzero().get()));
         // Away from the terminal of plimsoll, whose ^C is meant for plimsoll. It cannot fail in a fresh process that
         // leads no group; if it leads one, it is away already.
@@ -86,7 +89,7 @@ impl Supervisor {
         }
         let own = Mark::of(rustix::process::getpid().as_raw_nonzero().get()).unwrap_or_default();
         let note = Note { boot: boot(), owner: owner.unwrap_or_default(), supervisor: own, ..Note::default() };
-        note.write(dir).map_err(std::io::Error::other)?;
+        note.write(dir).map_err(io::Error::other)?;
         let supervisor = Self {
             dir: dir.to_owned(),
             now_ns,
@@ -222,9 +225,9 @@ impl Supervisor {
 }
 
 /// Why a process cannot be started, and what to do where a directory is closed to the user that it would run as.
-fn why(launch: &Launch, error: &std::io::Error) -> String {
+fn why(launch: &Launch, error: &io::Error) -> String {
     match launch.account {
-        Some((uid, _)) if uid != 0 && error.kind() == std::io::ErrorKind::PermissionDenied => format!(
+        Some((uid, _)) if uid != 0 && error.kind() == io::ErrorKind::PermissionDenied => format!(
             "{error}: user {uid}, who is to run it, cannot reach {} or {}; open them, or choose another with the setting user",
             launch.program.display(),
             launch.dir.display()
@@ -234,17 +237,17 @@ fn why(launch: &Launch, error: &std::io::Error) -> String {
 }
 
 /// Orders as they come; the channel ends with stdin.
-fn orders() -> Receiver<Order> {
+fn orders() -> io::Result<Receiver<Order>> {
     let (sender, receiver) = channel();
-    std::thread::spawn(move || {
+    let hear = move || {
         for line in stdin().lock().lines().map_while(Result::ok) {
             let Ok(order) = serde_json::from_str(&line) else { return };
             if sender.send(order).is_err() {
                 return;
             }
         }
-    });
-    receiver
+    };
+    std::thread::Builder::new().name("orders".into()).spawn(hear).map(|_| receiver)
 }
 
 /// A report for whoever still listens.

@@ -2,8 +2,9 @@
 
 use super::sim::BEGIN_NS;
 use agent::limits::SERVE_NS;
-use agent::message::OfAgent;
-use agent::testing::{identity, start_server};
+use agent::message::{OfAgent, OfCoordinator, PlanMessage};
+use agent::segment::divide;
+use agent::testing::{identity, plan, start_server};
 use agent::{Agent, FleetError, Gone, Order, RemoteServer, Report, ServerEvent, ServerOrder, ServerRuns, frame};
 use model::NS_PER_S;
 
@@ -71,6 +72,27 @@ fn an_agent_that_is_not_reached_through_ssh_starts_no_server() {
     assert_eq!(other.take_order(), None);
     agent.on_bytes(&orders, BEGIN_NS, BEGIN_NS).expect("one that may");
     assert_eq!(agent.on_bytes(&orders[frame::PREAMBLE.len()..], BEGIN_NS, BEGIN_NS), refused, "a second");
+}
+
+/// Root's agent would open sockets for whoever comes first that only root may open, such as that of a container engine.
+#[test]
+fn an_agent_that_is_not_reached_through_ssh_loads_no_socket_and_no_link_of_its_machine() {
+    let ordered = |mut agent: Agent, address: &str| {
+        let mut plan = plan(8, 1);
+        plan.target.address = address.parse().expect("an address");
+        let segment = divide(&[1], 8).expect("a part")[0].segment;
+        let message = OfCoordinator::Plan(Box::new(PlanMessage::new(plan, segment)));
+        let mut bytes = frame::PREAMBLE.to_vec();
+        assert!(frame::write(&mut bytes, &serde_json::to_vec(&message).expect("JSON"), 1 << 20));
+        agent.on_bytes(&bytes, BEGIN_NS, BEGIN_NS).map(|()| agent.take_order().is_some())
+    };
+    for address in ["unix:/run/docker.sock", "unix:@engine", "169.254.169.254:80", "[fe80::1]:80"] {
+        assert!(ordered(Agent::new(identity(), BEGIN_NS), address).is_err(), "{address}");
+        assert_eq!(ordered(Agent::that_serves(identity(), BEGIN_NS), address), Ok(true), "{address}");
+    }
+    for address in ["127.0.0.1:80", "10.0.0.1:80", "[2001:db8::1]:80"] {
+        assert_eq!(ordered(Agent::new(identity(), BEGIN_NS), address), Ok(true), "{address}");
+    }
 }
 
 #[test]

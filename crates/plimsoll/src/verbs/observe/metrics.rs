@@ -4,7 +4,7 @@ use crate::exit::CommandError;
 use crate::lock::hold;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
+use std::thread::{Builder, JoinHandle};
 use tiny_http::{Header, Method, Request, Response, Server};
 
 const PATH: &str = "/metrics";
@@ -31,8 +31,11 @@ impl Metrics {
         let (server, text) = (Arc::new(server), Arc::new(Mutex::new(String::new())));
         let thread = {
             let (server, text) = (Arc::clone(&server), Arc::clone(&text));
-            std::thread::spawn(move || server.incoming_requests().for_each(|request| answer(request, &text)))
+            let work = move || server.incoming_requests().for_each(|request| answer(request, &text));
+            Builder::new().name("prometheus".into()).spawn(work)
         };
+        let thread =
+            thread.map_err(|error| CommandError::usage(format!("--prometheus: cannot start a thread: {error}")))?;
         Ok(Self { server, text, thread: Some(thread) })
     }
 

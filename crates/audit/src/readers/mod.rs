@@ -391,10 +391,18 @@ fn with_url(mut claims: Claims) -> Claims {
     claims
 }
 
+/// Characters of a key that are shown.
+const KEY_MAX: usize = 60;
+
 /// The first keys of an object, for a message.
 fn keys(value: &Value) -> String {
-    let keys = value.as_object().map(|object| object.keys().take(5).map(String::as_str).collect::<Vec<_>>());
-    Redacted::text(&keys.unwrap_or_default().join(", ")).into_inner()
+    // A key can be any text, and a message is one line.
+    let shown = |key: &String| -> String {
+        let begin = Redacted::text(key).chars().take(KEY_MAX).collect::<String>();
+        begin.replace(char::is_control, " ")
+    };
+    let keys = value.as_object().map(|object| object.keys().take(5).map(shown).collect::<Vec<_>>());
+    keys.unwrap_or_default().join(", ")
 }
 
 /// The figure at a JSON pointer, times `scale`.

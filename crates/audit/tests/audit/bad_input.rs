@@ -163,3 +163,12 @@ fn refusals_are_told_apart() {
     assert!(matches!(error(b"{"), Unreadable::BrokenJson { .. }));
     assert!(matches!(error(b"[] []"), Unreadable::SeveralJson));
 }
+
+/// A key with a line end made the message two lines; fuzzing found it.
+#[test]
+fn keys_of_json_are_told_in_one_line_without_their_secrets() {
+    let text = "{\"a\\nAuthorization: Basic dXNlcjpub3RzZWNyZXQ=\\nb\": 1, \"c\": 2}";
+    let error = audit("-", text.as_bytes(), &Context::default()).unwrap_err().to_string();
+    assert!(!error.contains(['\n', '\u{1b}']) && !error.contains("dXNlcjpub3RzZWNyZXQ="), "{error}");
+    assert!(error.contains(", c, which is of no tool"), "{error}");
+}

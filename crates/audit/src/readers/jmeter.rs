@@ -22,7 +22,11 @@ pub(super) const TOOL: Tool = Tool {
 
 const TEXT: TextReader = TextReader {
     fits: |_| true,
-    begins: |line| line.contains("Starting the test @") || line.contains("Starting standalone test @"),
+    begins: |line| {
+        let starts = ["Starting the test @", "Starting standalone test @"].iter().any(|start| line.contains(start));
+        // A heading of whoever runs one after the other.
+        starts || ["===", "---", "###"].iter().any(|mark| line.starts_with(mark))
+    },
     ends: |line| line.contains("... end of run"),
     leads: is_furniture,
     so_far: Some(|line| total(line).map(|total| total.requests)),

@@ -118,8 +118,13 @@ fn read_json(value: &Value, mut claims: Claims) -> Result<Claims, Unreadable> {
 
 fn finish(mut claims: Claims, counted: &Counted) -> Result<Claims, Unreadable> {
     if let (Some(hits), Some(failed)) = (counted.hits, counted.failed) {
+        // It follows redirects, and counts those that lead nowhere as successful and as no hits.
+        let lost = counted.successful.filter(|_| hits == 0.0).unwrap_or(0.0);
+        if lost > 0.0 {
+            claims.put(Figure::Redirects, Some(lost), None);
+        }
         let bad_hits = counted.successful.map_or(0.0, |successful| (hits - successful).max(0.0));
-        claims.put(Figure::Responses, Some(hits), None);
+        claims.put(Figure::Responses, Some(hits + lost), None);
         claims.put(Figure::BadStatus, Some(bad_hits), None);
         claims.put(Figure::BadOrBroken, Some(failed), None);
         claims.put(Figure::InRate, Some(hits), None);

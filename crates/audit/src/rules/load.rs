@@ -34,6 +34,8 @@ pub(super) const CLOSED: AuditRule = AuditRule {
     data: "load model, from tool and command",
     check: Check::Output(closed),
 };
+/// Fewer requests are no measurement, however long it took.
+const FEWEST: f64 = 10.0;
 /// Nobody measures for longer to know a quantile: more load is the way.
 const PATIENCE_S: f64 = 3600.0;
 
@@ -105,10 +107,16 @@ fn short(subject: Subject<'_>) -> Outcome {
     };
     let (state, message) = match (by_time, few_names.as_slice()) {
         (None, []) if ns.is_none() => return Outcome::Unchecked("duration not in the output"),
-        (None, []) => return Outcome::Pass,
+        (None, []) if n >= FEWEST || n == 0.0 => return Outcome::Pass,
+        (None, []) => (FindingState::Invalid, String::new()),
         (Some(found), []) => found,
         (Some((state, message)), names) => (state, format!("{message}; {}", are_few(names))),
         (None, names) => (FindingState::Bound, are_few(names)),
+    };
+    let (state, message) = if n > 0.0 && n < FEWEST {
+        (FindingState::Invalid, format!("{}: chance decides", are_few(&["any figure".to_owned()])))
+    } else {
+        (state, message)
     };
     let state = if is_worthless { FindingState::Invalid } else { state };
     let wanted = few.last().map_or(0.0, |(_, q, ..)| QUANTILE_TAIL_MIN / (1.0 - q));

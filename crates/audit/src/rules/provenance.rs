@@ -113,6 +113,8 @@ fn differs(subject: Subject<'_>, typed: &Typed) -> Option<Option<String>> {
     match (claims.tool, typed.figure) {
         // Its -t sets -n anew, unless that stands behind it.
         ("ab", Figure::Planned) if is_typed(Figure::DurationAsked) => return None,
+        // It follows redirects, each of which is one more.
+        ("siege", Figure::Planned) if claims.get(Figure::Redirects).is_some_and(|n| n > 0.0) => return None,
         // At a rate it prints one client, whatever was asked for.
         ("loadtest", Figure::Connections) if is_typed(Figure::RateOffered) => return None,
         _ => {}

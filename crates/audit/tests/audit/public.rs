@@ -27,7 +27,7 @@ const ANSWERS: [Answer; 29] = [
     ("hey-million.txt", "PH-08", Warning, "hey keeps 1,000,000 results at most"),
     ("k6-commented.txt", "CL-14", Invalid, "29,079 iterations were due but never started (48 %)"),
     ("k6-half-dropped.txt", "CL-14", Invalid, "never started (56 %)"),
-    ("k6-one-sample.ndjson", "LD-04", Invalid, "only 25.5 s of the advised 30 s"),
+    ("k6-one-sample.ndjson", "LD-04", Invalid, "1 request is too few for any figure"),
     ("loadtest-all-gateway-errors.json", "ER-01", Invalid, "2,000 of 2,000 requests failed"),
     ("loadtest-time-is-up.txt", "ER-07", Note, "up to 150 requests were on their way when the time was up"),
     ("loadtest-time-is-up.txt", "LD-04", Bound, "6.41 s"),

@@ -100,3 +100,27 @@ fn what_ab_may_have_counted_twice_has_no_goodput() {
     let record = only("ab-errors-and-closed.txt").record;
     assert_eq!((record.goodput_per_s, state(&record.verdict, "ER-01")), (None, Some(Invalid)));
 }
+
+#[test]
+fn redirects_that_siege_followed_in_a_circle_were_answered() {
+    let verdict = only("siege-redirect-loop.txt").record.verdict;
+    assert_eq!(
+        ["ER-01", "ER-02", "RP-07"].map(|rule| state(&verdict, rule)),
+        [None, Some(Invalid), None],
+        "{verdict:#?}"
+    );
+}
+
+#[test]
+fn runs_of_jmeter_may_stand_below_headings_alone() {
+    let all = each("jmeter-headings.txt");
+    let responses: Vec<f64> = all.iter().filter_map(|one| one.claims.get(Figure::InRate)).collect();
+    assert_eq!(responses, [1_000.0, 2_000.0, 10_000.0, 20_000.0, 40_000.0]);
+}
+
+#[test]
+fn one_request_is_no_measurement() {
+    let verdict = only("ab-one-request.txt").record.verdict;
+    assert!(message(&verdict, "LD-04").starts_with("1 request is too few for any figure"), "{verdict:#?}");
+    assert_eq!(state(&verdict, "LD-04"), Some(Invalid));
+}

@@ -1,7 +1,7 @@
 //! Secrets in the arguments of a process: where an argument ends is known, so that whole values are replaced.
 
 use super::line::Form;
-use super::names::{is_body, is_reference, is_secret, is_secret_parameter, is_switch};
+use super::names::{is_body, is_reference, is_secret, is_secret_argument, is_switch};
 use super::programs::{Program, account, is_ab, is_account, named};
 use super::{REDACTED, settled};
 use std::mem::replace;
@@ -74,7 +74,7 @@ fn after(argument: &str, flags: Flags, named: Named) -> Next {
             "-H" => Next::Header,
             flag if flags == Flags::Any && is_account(flag, named.is_ab) => Next::Account,
             flag if named.program.is_some_and(|program| program.takes_password(flag)) => Next::Secret,
-            _ if is_secret_parameter(long) && !is_switch(long) => Next::Secret,
+            _ if is_secret_argument(long) && !is_switch(long) => Next::Secret,
             _ => Next::Anything,
         },
         short => match short[1..].trim_start_matches(OWN_SWITCHES) {
@@ -103,7 +103,7 @@ fn one(argument: &str, flags: Flags, named: Named) -> String {
         if is_body(name) {
             return format!("{shown}{}", body(value));
         }
-        if is_secret_parameter(name) && !is_reference(value) {
+        if is_secret_argument(name) && !is_reference(value) {
             return format!("{shown}{REDACTED}");
         }
         if let Some(account) = account(value).filter(|_| flags == Flags::Any && is_account(name, named.is_ab)) {

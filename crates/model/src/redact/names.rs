@@ -20,7 +20,7 @@ const PARTS: [&str; 13] = [
 const WORDS: [&str; 7] = ["sid", "pw", "pwd", "hmac", "jwt", "dsn", "otp"];
 const BEGINS: [&str; 2] = ["auth", "sig"];
 const ENDS: [&str; 2] = ["auth", "pass"];
-/// Names that are of a secret as a whole, and harmless as a part: `code` of OAuth, and not `status_code`.
+/// Names of flags that are of a secret as a whole, and harmless as a part: `--code` of OAuth, and not `--status_code`.
 const WHOLE: [&str; 5] = ["code", "ticket", "assertion", "samlresponse", "pin"];
 /// Words that begin or end so and mean something else.
 const HARMLESS: [&str; 9] =
@@ -46,8 +46,12 @@ pub(super) fn is_secret(name: &str) -> bool {
 /// True if the value of a parameter, a variable or a flag is a secret, and not the place of one.
 pub(super) fn is_secret_parameter(name: &str) -> bool {
     let is_place = |word: &String| PLACES.contains(&word.as_str()) || word.ends_with("file");
-    let is_whole = WHOLE.iter().any(|whole| name.trim_start_matches('-').eq_ignore_ascii_case(whole));
-    is_whole || (is_secret(name) && !words(name).last().is_some_and(is_place))
+    is_secret(name) && !words(name).last().is_some_and(is_place)
+}
+
+/// The same of a flag or a variable on a command line, where `--code` is no status.
+pub(super) fn is_secret_argument(name: &str) -> bool {
+    WHOLE.iter().any(|whole| name.trim_start_matches('-').eq_ignore_ascii_case(whole)) || is_secret_parameter(name)
 }
 
 /// True if the name means a secret wherever it stands before a colon.

@@ -53,7 +53,7 @@ pub(crate) enum Place {
 
 impl Source {
     pub(crate) fn parse(text: &str) -> Result<Self, CommandError> {
-        Self::with_variable(text, |name| std::env::var(name).ok())
+        Self::with_variable(text, |variable| std::env::var(variable).ok())
     }
 
     /// A page of a server that was started by plimsoll, which asks for no password: the one in a variable is of another

@@ -231,7 +231,6 @@ fn of_text_alone(text: &Text) -> Option<Result<Claims, Unreadable>> {
 /// The first line of an output that is recognised by `line`: its heading, and the command above it.
 fn first_line(text: &Text, reader: &TextReader, before: u64, line: u64) -> u64 {
     let Some(above) = text.part(before + 1..line) else { return line };
-    let leads = |line: &str| (reader.leads)(line);
     let above: Vec<(u64, &str)> = above.lines().collect();
     // Between a command and its output there may be progress in any words.
     if let Some((n, _)) =
@@ -239,7 +238,7 @@ fn first_line(text: &Text, reader: &TextReader, before: u64, line: u64) -> u64 {
     {
         return *n;
     }
-    above.iter().rev().take_while(|(_, line)| leads(line)).last().map_or(line, |(n, _)| *n)
+    above.iter().rev().take_while(|(_, line)| (reader.leads)(line)).last().map_or(line, |(n, _)| *n)
 }
 
 /// A file without tool output or table may be JSON; prose that has a line like JSON in it is neither.
@@ -306,26 +305,31 @@ fn of_whole<'a>(text: &'a Text, reader: &TextReader) -> Vec<(u64, &'a str)> {
 /// The results in `json`, which begins in line `at`.
 fn read_json(text: &Text, at: u64, json: &str) -> Result<Vec<Found>, Unreadable> {
     let values = values(json)?;
-    let read = |value: &Value, command: Option<&Text>| {
+    let read = |value: &Value, command: Option<&Text>, own: &Text| {
         let tools = TOOLS.iter().filter_map(|tool| Some((tool, tool.json.as_ref()?)));
         let (tool, reader) = tools
             .into_iter()
             .find(|(_, reader)| (reader.fits)(value))
             .ok_or_else(|| Unreadable::UnknownJson { keys: keys(value) })?;
-        (reader.read)(value, commands_above(tool, command)).map(|claims| tool.finished(claims, text))
+        (reader.read)(value, commands_above(tool, command)).map(|claims| tool.finished(claims, own))
     };
     match values.as_slice() {
         [] => Err(Unreadable::Empty),
-        [(_, only)] => Ok(vec![(at, Ok(read(only, text.until(at).as_ref())?))]),
+        [(_, only)] => Ok(vec![(at, Ok(read(only, text.until(at).as_ref(), text)?))]),
         several => {
             let begins: Vec<u64> = several.iter().map(|(lines, _)| at + lines).collect();
             let befores = [text.first()].into_iter().chain(begins.iter().copied());
             let places = befores.zip(&begins).map(|(before, begin)| text.part(before..*begin));
+            // What the errors of one say is of no other.
+            let ends = begins.iter().skip(1).copied().chain([u64::MAX]);
+            let owns = begins.iter().zip(ends).map(|(begin, end)| text.part(*begin..end.max(begin + 1)));
             let known: Vec<Found> = several
                 .iter()
                 .zip(&begins)
-                .zip(places)
-                .map(|(((_, value), begin), above)| (*begin, read(value, above.as_ref())))
+                .zip(places.zip(owns))
+                .map(|(((_, value), begin), (above, own))| {
+                    (*begin, read(value, above.as_ref(), own.as_ref().unwrap_or(text)))
+                })
                 .collect();
             if known.iter().any(|(_, claims)| claims.is_ok()) { Ok(known) } else { Err(Unreadable::SeveralJson) }
         }
@@ -336,14 +340,18 @@ fn read_json(text: &Text, at: u64, json: &str) -> Result<Vec<Found>, Unreadable>
 fn values(json: &str) -> Result<Vec<(u64, Value)>, Unreadable> {
     let mut values = Vec::new();
     let mut rest = json;
-    let lines_until = |at: usize| json[..at].bytes().filter(|byte| *byte == b'\n').count() as u64;
+    // Every byte is looked at once, however many values there are.
+    let (mut lines, mut counted) = (0, 0);
     while values.len() <= OUTPUTS_MAX {
         let mut stream = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
         let error = loop {
             let behind = json.len() - rest.len() + stream.byte_offset();
             let begin = json[behind..].find(|c: char| !c.is_whitespace()).map_or(behind, |blank| behind + blank);
+            lines += json[counted..begin].bytes().filter(|byte| *byte == b'\n').count() as u64;
+            counted = begin;
             match stream.next() {
-                Some(Ok(value)) => values.push((lines_until(begin), value)),
+                Some(Ok(_)) if values.len() > OUTPUTS_MAX => return Err(Unreadable::Several { outputs: values.len() }),
+                Some(Ok(value)) => values.push((lines, value)),
                 Some(Err(error)) => break Some(error),
                 None => break None,
             }

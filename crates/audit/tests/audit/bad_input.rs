@@ -137,10 +137,26 @@ fn text_round_an_output_is_counted_and_not_read() {
 /// What would take minutes if it took more than one pass.
 #[test]
 fn large_hostile_files_are_read_once() {
-    for part in ["token=a&", "load,rps\n", "1,2\n", "http://a@", "Summary:\n", "Cookie: a", "{", "\u{1b}[", "| a "] {
+    for part in [
+        "token=a&",
+        "load,rps\n",
+        "1,2\n",
+        "http://a@",
+        "Summary:\n",
+        "Cookie: a",
+        "{",
+        "\u{1b}[",
+        "| a ",
+        "{}",
+        "{}\n",
+    ] {
         let bytes = part.repeat(audit::BYTES_MAX / part.len());
         assert!(audit("-", bytes.as_bytes(), &Context::default()).is_err(), "{part}");
     }
+    // More results than anybody has, each of which can be read.
+    let known = "{\"latencies\":{},\"status_codes\":{\"200\":1},\"duration\":1,\"rate\":1}\n";
+    let error = audit("-", known.repeat(audit::BYTES_MAX / known.len()).as_bytes(), &Context::default()).unwrap_err();
+    assert!(matches!(error, Unreadable::Several { .. } | Unreadable::SeveralJson), "{error}");
     let output = format!("{}{}\n", text("wrk-minutes.txt"), "token=a&".repeat(100_000));
     assert!(audit("-", output.as_bytes(), &Context::default()).is_ok());
 }

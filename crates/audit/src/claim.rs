@@ -75,6 +75,11 @@ pub struct Row {
     pub high_ns: Option<f64>,
 }
 
+/// True of a status that leads elsewhere; 304 is the page that the client has.
+pub(crate) fn is_redirect(status: u16) -> bool {
+    (300..400).contains(&status) && status != 304
+}
+
 impl Claims {
     pub(crate) fn new(tool: &'static str, mode: Option<Mode>) -> Self {
         Self { tool, mode, ..Self::default() }
@@ -137,7 +142,6 @@ impl Claims {
         let sum = |keep: &dyn Fn(u16) -> bool| -> f64 {
             self.status.iter().filter(|(status, _)| keep(**status)).map(|(_, n)| *n as f64).sum()
         };
-        let is_redirect = |status: u16| (300..400).contains(&status) && status != 304;
         let all = sum(&|_| true);
         let redirects = sum(&is_redirect);
         let bad = sum(&|status| !(200..300).contains(&status) && status != 304 && !is_redirect(status));

@@ -30,7 +30,7 @@ mod wrk;
 mod zrk;
 
 use super::asked::Flags;
-use super::claim::{Claims, FIGURE_MAX, Figure, QUANTILES};
+use super::claim::{Claims, FIGURE_MAX, Figure, QUANTILES, is_redirect};
 use super::reason::Reason;
 use super::text::Text;
 use super::{Unreadable, commands};
@@ -440,8 +440,7 @@ fn add_failed(claims: &mut Claims, status: u16, responses: f64, line: Option<u64
     let responses = responses.clamp(0.0, FIGURE_MAX);
     let before = claims.status.entry(status).or_default();
     *before = before.saturating_add(responses as u64);
-    let is_redirect = (300..400).contains(&status) && status != 304;
-    claims.add(if is_redirect { Figure::Redirects } else { Figure::BadStatus }, responses, line);
+    claims.add(if is_redirect(status) { Figure::Redirects } else { Figure::BadStatus }, responses, line);
 }
 
 /// The first status in a text: three digits from 100 to 599.

@@ -23,6 +23,7 @@ pub mod ladder;
 mod loopback;
 pub mod manners;
 mod markdown;
+pub mod misleading;
 pub mod noise;
 pub mod null_server;
 pub mod outputs;

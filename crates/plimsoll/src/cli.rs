@@ -112,6 +112,9 @@ pub(crate) enum Verb {
     /// Supervisor of the servers started by another plimsoll process; internal
     #[command(hide = true)]
     Keep(KeepArgs),
+    /// Reader of the program files in a profile, without rights; internal
+    #[command(hide = true)]
+    ReadNames,
     Man(ManArgs),
     Completions(CompletionsArgs),
 }

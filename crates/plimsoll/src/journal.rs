@@ -3,8 +3,9 @@
 
 use crate::exit::CommandError;
 use crate::outlet::{Outlet, Sink};
+use crate::profiling::{ENDED_BEFORE, no_profile};
 use crate::result::{LoadState, Measurement};
-use crate::store::Recorder;
+use crate::store::{self, Recorder};
 use evidence::EvidenceBuilder;
 use model::{Begun, Event, MeasurementKind, Redacted, SentInAll, SessionEvent};
 use std::path::{Path, PathBuf};
@@ -42,6 +43,21 @@ impl Journal {
         let event: Redacted<Event> = Redacted::new(event).into();
         self.measurement.apply(None, &event);
         self.recorder.take(&event);
+    }
+
+    /// Writes the result down as a kill from now on would leave it: what follows reads files that others have written.
+    pub(crate) fn store_so_far(&self) {
+        let mut measurement = self.measurement.clone();
+        let facts = measurement.facts();
+        let unprofiled = (facts.wants_profile() && !facts.is_profiled()).then(|| no_profile(ENDED_BEFORE));
+        let ended = SessionEvent::Finished { interrupted: true };
+        for event in unprofiled.into_iter().chain([ended]) {
+            measurement.apply(None, &Event::Session(event));
+        }
+        // Without a record there is nothing yet that a kill could take away.
+        if let Ok(record) = measurement.record() {
+            store::write_so_far(&self.directory, &report::json::record(record.as_ref()));
+        }
     }
 
     /// What has been told so far.

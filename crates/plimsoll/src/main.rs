@@ -72,6 +72,7 @@ fn execute(verb: Verb) -> Result<ExitCode, CommandError> {
         Verb::Stack(args) => verbs::stack::stack(&args),
         Verb::Agent(args) => verbs::agent::agent(&args),
         Verb::Keep(args) => return Ok(verbs::serve::keep(&args)),
+        Verb::ReadNames => return Ok(observe::profile::read_names()),
         Verb::Man(args) => verbs::man::man(&args),
         Verb::Completions(args) => verbs::completions::completions(&args),
     };

@@ -10,7 +10,7 @@ use crate::output::printer;
 use crate::store::private;
 use input::text_at_most;
 use model::{Address, Event, Peak, Phase, Plan, Profiled, Redacted, SamplesAdded, SessionEvent, SweepRecord};
-use observe::profile::{Profile, Profiler, Scope, behind_address};
+use observe::profile::{NameReader, Profile, Profiler, Scope, behind_address};
 use observe::{ProcessSelector, select};
 use php::{PHP_GRAPH, PhpSampled, PhpSampling};
 use report::flame::{self, Scale};
@@ -141,10 +141,19 @@ impl Sampling {
             State::Ready(profiler, file) => {
                 let recorded = profiler.finish();
                 file.end();
-                Sampled::Profile(Box::new(recorded.resolve(&self.scope)), self.php.and_then(PhpSampling::finish))
+                Sampled::Profile(
+                    Box::new(recorded.resolve(&self.scope, &name_reader())),
+                    self.php.and_then(PhpSampling::finish),
+                )
             }
         }
     }
+}
+
+/// This program reads program files too, in a process without rights.
+pub(crate) fn name_reader() -> NameReader {
+    // By its path it may be another program by now.
+    NameReader { command: vec!["/proc/self/exe".into(), "read-names".into()] }
 }
 
 /// Samples of all CPUs, and what comes of them while they are taken; or why there are none.

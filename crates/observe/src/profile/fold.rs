@@ -1,6 +1,7 @@
 //! From counted stacks to folded lines and shares.
 
 use super::debian;
+use super::reader::NameReader;
 use super::sampler::FREQUENCY_HZ;
 use super::stacks::{Kind, Place, Recorded};
 use super::symbols::{Frame, Known, Symbols};
@@ -88,9 +89,9 @@ struct ProcessSum {
 }
 
 impl Recorded {
-    /// Names everything. Takes seconds when there is much to read; belongs after the load.
+    /// Names everything; program files are read by `reader`. Takes seconds when there is much to read; belongs after the load.
     #[must_use]
-    pub fn resolve(mut self, scope: &Scope) -> Profile {
+    pub fn resolve(mut self, scope: &Scope, reader: &NameReader) -> Profile {
         let mut tree = std::mem::take(&mut self.stacks.tree);
         let mut roles: BTreeMap<u32, ProcessRole> = BTreeMap::new();
         let stacks: Vec<_> = self
@@ -105,7 +106,7 @@ impl Recorded {
         let waits: Vec<_> = self.stacks.each(Kind::Waiting).filter(|(pid, ..)| tree.is_of(*pid, &waiters)).collect();
         let all = stacks.iter().chain(&waits);
         let places = all.flat_map(|(pid, places, _)| places.iter().map(|place| (*pid, *place)));
-        let symbols = Symbols::new(places, &self.stacks.maps, self.names);
+        let symbols = Symbols::new(places, &self.stacks.maps, self.names, reader);
         let mut sums = Sums::default();
         for (pid, places, count) in &stacks {
             let process = (self.name(*pid, &tree, scope), roles[pid]);
@@ -115,7 +116,9 @@ impl Recorded {
         for (pid, places, ns) in &waits {
             add_wait(&mut waited, &self.name(*pid, &tree, scope), &frames(&symbols, *pid, places), *ns);
         }
-        Profile { waits: folded(&waited), ..self.profile(sums) }
+        let mut profile = Profile { waits: folded(&waited), ..self.profile(sums) };
+        profile.profiled.hints.splice(..0, symbols.unread);
+        profile
     }
 
     /// What a process is called: one word, as in perf's folded stacks.

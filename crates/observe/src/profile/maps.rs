@@ -3,6 +3,7 @@
 use model::SampledCode;
 use procfs::process::{MMPermissions, MMapPath, Process};
 use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
 use std::sync::Arc;
 
 /// Processes whose maps are kept. Of more, those that have ended stay without names.
@@ -15,7 +16,7 @@ pub(super) struct Maps(Vec<Map>);
 /// One piece of its memory.
 #[derive(Debug)]
 pub(super) struct Map {
-    begin: u64,
+    pub(super) begin: u64,
     end: u64,
     offset: u64,
     pub(super) is_code: bool,
@@ -43,7 +44,7 @@ impl Maps {
             offset: map.offset,
             is_code: map.perms.contains(MMPermissions::EXECUTE),
             what: match map.pathname {
-                MMapPath::Path(path) => What::File(path.to_string_lossy().into_owned()),
+                MMapPath::Path(path) if !is_memory(&path) => What::File(path.to_string_lossy().into_owned()),
                 MMapPath::Vdso | MMapPath::Vsyscall => What::Vdso,
                 _ => What::Own,
             },
@@ -93,7 +94,17 @@ impl Maps {
     }
 }
 
+/// True of memory that processes share, which the kernel shows as a file: PHP and .NET keep what they compile in it.
+fn is_memory(path: &Path) -> bool {
+    path == "/dev/zero (deleted)" || path.to_string_lossy().starts_with("/memfd:")
+}
+
 impl Map {
+    /// As the kernel calls it in `/proc/PID/map_files`.
+    pub(super) fn range(&self) -> String {
+        format!("{:x}-{:x}", self.begin, self.end)
+    }
+
     /// Where in its file an address of it is.
     pub(super) fn file_offset(&self, address: u64) -> u64 {
         address - self.begin + self.offset

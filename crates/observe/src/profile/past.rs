@@ -159,7 +159,7 @@ fn next(log: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::Scope;
+    use crate::profile::{NameReader, Scope};
     use std::collections::BTreeSet;
 
     /// What is written down of samples of process 10.
@@ -197,7 +197,7 @@ mod tests {
         let Past { begun, recorded } = Past::read(log(&sampled()).as_bytes()).unwrap();
         assert_eq!((begun.pid, recorded.sampled_ns(), recorded.names), (4, 9, Names::Nowhere));
         let scope = Scope { server: BTreeSet::from([9]), own_name: "own", ..Scope::default() };
-        let profile = recorded.resolve(&scope);
+        let profile = recorded.resolve(&scope, &NameReader::default());
         assert_eq!(profile.folded, "new__worker;[unknown] 7\nown;[unknown] 1\n");
         assert_eq!(profile.waits, "new__worker;[unknown] 1000\n");
         let profiled = &profile.profiled;
@@ -222,7 +222,7 @@ mod tests {
         let added = SamplesAdded { processes, stacks, counts: vec![(0, 2)], ..SamplesAdded::default() };
         let recorded = Past::read(log(&[added]).as_bytes()).unwrap().recorded;
         let name = file.rsplit('/').next().unwrap();
-        assert_eq!(recorded.resolve(&Scope::default()).folded, format!("nginx;[{name}] 2\n"));
+        assert_eq!(recorded.resolve(&Scope::default(), &NameReader::default()).folded, format!("nginx;[{name}] 2\n"));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 
 use lab::decide::decide_watched;
 use model::ProcessRole;
-use observe::profile::{FREQUENCY_HZ, Profile, Recorded, Scope};
+use observe::profile::{FREQUENCY_HZ, NameReader, Profile, Recorded, Scope, read_names};
 use std::collections::BTreeSet;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,6 +36,27 @@ fn burn_a_little(mut sum: u64) -> u64 {
     sum
 }
 
+/// What tells the first test below that it is the process that reads program files for the others.
+const ASKED: &str = "asked by another test";
+
+fn name_reader() -> NameReader {
+    let own = std::env::current_exe().expect("it runs").into_os_string();
+    let test = "profile::own_functions_are_named_by_a_process_without_rights";
+    NameReader { command: vec![own, "--exact".into(), test.into(), ASKED.into()] }
+}
+
+#[test]
+fn own_functions_are_named_by_a_process_without_rights() {
+    if std::env::args().any(|argument| argument == ASKED) {
+        let _ = read_names();
+        return;
+    }
+    let server = BTreeSet::from([std::process::id()]);
+    let (profile, _) = profile(&Scope { server, only_server: true, own_name: "own", ..Scope::default() });
+    assert!(profile.folded.contains("burn_in_the_profile"), "{}", profile.folded);
+    assert!(profile.profiled.hints.iter().all(|hint| !hint.contains("have names")), "{:?}", profile.profiled.hints);
+}
+
 /// CPU time of the calling thread; ns.
 fn thread_cpu_ns() -> u64 {
     let tid = rustix::thread::gettid().as_raw_nonzero().get();
@@ -56,7 +77,7 @@ fn profile(scope: &Scope) -> (Profile, u64) {
         until.store(true, Ordering::Relaxed);
         (recorded, burner.join().expect("it burns"))
     });
-    (recorded.resolve(scope), burnt_ns)
+    (recorded.resolve(scope, &name_reader()), burnt_ns)
 }
 
 #[expect(clippy::disallowed_methods, reason = "a real burn keeps to real time")]
@@ -94,7 +115,8 @@ fn work_that_repeats_as_often_as_samples_are_taken_has_its_share() {
         };
         let recorded = Recorded::during(thread_cpu_ns, wait).expect("this user may sample");
         let server = BTreeSet::from([std::process::id()]);
-        let profile = recorded.resolve(&Scope { server, only_server: true, own_name: "own", ..Scope::default() });
+        let scope = Scope { server, only_server: true, own_name: "own", ..Scope::default() };
+        let profile = recorded.resolve(&scope, &name_reader());
         let (mut all, mut of_it) = (0, 0);
         for (line, n) in profile.folded.lines().filter_map(|line| line.rsplit_once(' ')) {
             let n: u32 = n.parse().expect("a count");

@@ -5,6 +5,7 @@
 //! memory.
 
 use crate::output::printer;
+use crate::profiling::name_reader;
 use crate::store::private;
 use model::{Redacted, SamplesAdded, SamplesBegun};
 use observe::profile::{Past, Profile, SAMPLES_LINE_MAX_BYTES, SAMPLES_MAX_BYTES, Scope, Take};
@@ -116,7 +117,7 @@ pub(crate) fn recover(directory: &Path) -> Result<Option<(SamplesBegun, Profile)
     }
     let own_name = if begun.profile.is_some() { OWN_NAME } else { OWN_NAME_UNDER_LOAD };
     let (server, companions, only_server) = (begun.server.clone(), begun.companions.clone(), begun.only_server);
-    let profile = recorded.resolve(&Scope { server, companions, only_server, own_name });
+    let profile = recorded.resolve(&Scope { server, companions, only_server, own_name }, &name_reader());
     Ok(Some((begun, profile)))
 }
 

@@ -24,6 +24,7 @@ const CLIENT_LIMITS: [&str; 5] = ["CL-01", "CL-03", "CL-05", "CL-07", "CL-11"];
 const BACKLOG: &str = "backlog";
 
 /// One trial, and everything that was measured in it.
+#[derive(Clone)]
 pub(super) struct Trial {
     pub(super) made: TrialMade,
     pub(super) builder: EvidenceBuilder,

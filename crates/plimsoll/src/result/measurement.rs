@@ -21,6 +21,7 @@ use std::collections::BTreeMap;
 const ONLY_LOAD: &str = "";
 
 /// Everything that is known of one result.
+#[derive(Clone)]
 pub(crate) struct Measurement {
     facts: Facts,
     /// Loads that have no place in the result, or not yet, by the directory of their events below that of the result.
@@ -208,7 +209,7 @@ impl Measurement {
 }
 
 /// What the events of one load have said so far.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct LoadState {
     /// The probe, which is told before the plan.
     probed: Option<Event>,

@@ -12,6 +12,7 @@ use report::record::AnyRecord;
 use stats::{CurveShape, LoadRepeats, curve_shape, goodput_interval};
 
 /// One load and everything measured at it.
+#[derive(Clone)]
 pub(super) struct Point {
     /// Connections, or requests per second.
     pub(super) load: f64,

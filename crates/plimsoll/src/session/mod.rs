@@ -108,7 +108,7 @@ pub(crate) struct Measured {
     /// True if it was ended as its backlog ran away.
     pub(crate) ran_away: bool,
     /// `None` of a load that was not sampled.
-    pub(crate) sampled: Option<Sampled>,
+    pub(crate) sampling: Option<Sampling>,
 }
 
 /// What a verb wants to measure, and how.
@@ -353,10 +353,15 @@ impl Session {
             partner.end();
         }
         let ran_away = backlog.is_some_and(|backlog| backlog.ran_away);
-        if sampling.is_some() {
-            self.progress.say("looking up names for the profile");
-        }
-        Ok(Measured { ran_away, sampled: sampling.map(Sampling::finish) })
+        Ok(Measured { ran_away, sampling })
+    }
+
+    /// Looks up the names of what was sampled, after the result without them is on the disk: that takes seconds, and reads
+    /// files that whoever runs the server has written.
+    pub(crate) fn name(&self, sampling: Sampling, journal: &Journal) -> Sampled {
+        journal.store_so_far();
+        self.progress.say("looking up names for the profile");
+        sampling.finish()
     }
 
     /// Samples of where the CPU time of a window goes.

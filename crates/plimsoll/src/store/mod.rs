@@ -135,6 +135,15 @@ fn put_result(directory: &Path, json: &str) -> std::io::Result<()> {
     Ok(())
 }
 
+/// Writes a result that a later one takes the place of, and keeps the directory for this program. A disk that does not take
+/// it is told when that one is written.
+pub(crate) fn write_so_far(directory: &Path, json: &str) {
+    if put_result(directory, json).is_ok() {
+        // It ends with the program, as the first one did, which has become the result.
+        claim(directory).into_iter().for_each(std::mem::forget);
+    }
+}
+
 /// Writes a finished result; returns false when the disk did not take it, which has then been told.
 pub(crate) fn write_result(directory: &Path, json: &str) -> bool {
     match put_result(directory, json) {

@@ -9,7 +9,7 @@ use crate::interrupt;
 use crate::output::printer;
 use crate::output::progress::Progress;
 use crate::profiling::samples::{self, OWN_NAME, SampleFile};
-use crate::profiling::{FOLDED, GRAPH, STACKS_GRAPH, keep_stacks, remove_samples, write, write_file};
+use crate::profiling::{FOLDED, GRAPH, STACKS_GRAPH, keep_stacks, name_reader, remove_samples, write, write_file};
 use crate::settings;
 use crate::store;
 use crate::store::private;
@@ -48,7 +48,7 @@ pub(crate) fn profile(args: &ProfileArgs) -> Result<Exit, CommandError> {
     let recorded = profiler.finish();
     file.end();
     progress.say("looking up names");
-    let profile = recorded.resolve(&scope);
+    let profile = recorded.resolve(&scope, &name_reader());
     progress.end();
     if rest == Rest::Gone {
         begun.scope.push_str(", which has ended meanwhile");

@@ -5,7 +5,7 @@ mod table;
 use crate::cli::{FormatArg, ReportArgs};
 use crate::exit::{CommandError, Exit};
 use crate::output::printer;
-use crate::profiling::{graphs, keep_waits};
+use crate::profiling::{graphs, keep_waits, remove_samples, samples};
 use crate::recovery;
 use crate::store::stored::{Record, Stored};
 use crate::store::{self, PAGE};
@@ -66,7 +66,8 @@ fn recover(directory: &Path) -> Result<(), CommandError> {
         return Err(CommandError::usage(format!("{}: there is no such directory", directory.display())));
     }
     let result = directory.join(store::RESULT);
-    if result.exists() {
+    // One whose program was killed while it looked up names has a result without them.
+    if result.exists() && !samples::are_in(directory) {
         return Err(CommandError::usage(format!("{}: it is complete; leave out --recover", result.display())));
     }
     if store::is_claimed(directory) {
@@ -81,7 +82,9 @@ fn recover(directory: &Path) -> Result<(), CommandError> {
         Record::Sweep(record) => keep_waits(directory, report::off_cpu::of_sweep(record)),
         Record::Sweeps(_) | Record::Capacity(_) | Record::Compare(_) | Record::Experiment(_) | Record::Render(_) => {}
     }
-    store::write_recovered(directory, &report::json::record(record.as_ref()))
+    store::write_recovered(directory, &report::json::record(record.as_ref()))?;
+    remove_samples(directory);
+    Ok(())
 }
 
 /// Makes a profile of its samples, and prints it.

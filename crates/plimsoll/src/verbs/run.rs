@@ -107,8 +107,9 @@ pub(super) fn measure(args: &RunArgs, checked: Checked, stop: &Arc<AtomicBool>) 
     let directory = session.directory.clone();
     let beside = if args.profile { Beside::Sampling } else { Beside::Nothing };
     let measured = session.measure(&plan, "", &mut journal.only_load(), beside);
+    let sampled = measured.map(|measured| measured.sampling.map(|sampling| session.name(sampling, &journal)));
     session.progress.end();
-    if let Some(sampled) = measured?.sampled {
+    if let Some(sampled) = sampled? {
         let goodput_per_s = journal.measurement().only_load().map(|load| load.goodput().value);
         journal.tell(keep(&directory, sampled, goodput_per_s, &Redacted::url(&plan.target.url)));
         remove_samples(&directory);

@@ -278,7 +278,8 @@ impl Loads<'_> {
         let load = self.journal.close_load(load);
         self.journal.leave_out(&load);
         let directory = &self.session.directory;
-        if let Some(sampled) = measured.sampled {
+        if let Some(sampling) = measured.sampling {
+            let sampled = self.session.name(sampling, &self.journal);
             let event = keep_profile(directory, sampled, goodput_per_s, &Redacted::url(&plan.target.url));
             self.journal.tell(at_peak(event, &peak));
         }

@@ -17,6 +17,7 @@ mod experiment;
 mod failing_servers;
 mod fastcgi;
 mod guide;
+mod hostile_programs;
 mod injected;
 mod injections;
 mod interrupted;

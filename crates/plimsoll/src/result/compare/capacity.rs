@@ -8,6 +8,7 @@ use model::{Bound, CapacityBracket, CapacityReason, CapacitySettings, CompareMet
 use stats::{CapacityResult, CapacitySearch};
 
 /// A search, and its trials in the order made.
+#[derive(Clone)]
 pub(in crate::result) struct SearchedCapacity {
     pub(in crate::result) settings: CapacitySettings,
     pub(in crate::result) trials: Vec<Trial>,

@@ -11,12 +11,14 @@ use std::collections::BTreeMap;
 const BEYOND_MIN: f64 = 10.0;
 
 /// One trial, and everything that was measured in it.
+#[derive(Clone)]
 pub(in crate::result) struct ComparedTrial {
     pub(in crate::result) made: CompareTrialMade,
     pub(in crate::result) measured: Measured,
 }
 
 /// What was measured in a trial.
+#[derive(Clone)]
 pub(in crate::result) enum Measured {
     /// One load.
     Load(Box<EvidenceBuilder>),

@@ -76,8 +76,9 @@ impl Arms<'_> {
         let mut load = self.journal.open_load(&format!("profile-{}", index + 1))?;
         std::mem::swap(&mut session.progress, &mut self.progress);
         let measured = session.measure(&plan, &label, &mut load.journal(), Beside::Sampling);
+        let sampled = measured.map(|measured| measured.sampling.map(|sampling| session.name(sampling, &self.journal)));
         std::mem::swap(&mut session.progress, &mut self.progress);
-        let sampled = measured?.sampled.ok_or_else(nothing_sampled)?;
+        let sampled = sampled?.ok_or_else(nothing_sampled)?;
         let goodput_per_s = load.evidence().map(|load| load.goodput().value);
         let load = self.journal.close_load(load);
         self.journal.leave_out(&load);

@@ -1,0 +1,347 @@
+//! Names of addresses in program files, read by a process without rights (`process`), which is asked over a socket
+//! (`exchange`). Whoever runs a program on this machine has written its file: one that makes the process fail or hang loses its
+//! own names and no others.
+
+mod exchange;
+mod process;
+
+pub(crate) use exchange::check_answer;
+pub use process::read_names;
+
+use exchange::{ADDRESSES_MAX, Answer, Of, Question, receive, send};
+use std::ffi::OsString;
+use std::fmt::Display;
+use std::io::{self, ErrorKind};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+/// Time for one file; ns. The largest browsers with their debug information take some seconds.
+const FILE_MAX_NS: u64 = 30_000_000_000;
+/// Time for all files of a recording; ns.
+const ALL_MAX_NS: u64 = 120_000_000_000;
+/// Time between the end of its socket and that of the process, and how often one looks; ns.
+const END_MAX_NS: u64 = 2_000_000_000;
+const LOOK_UP: Duration = Duration::from_millis(2);
+/// Processes that are started for one recording: each file that ends one needs another.
+const PROCESSES_MAX: u32 = 8;
+
+/// How the process is started that reads program files.
+#[derive(Clone, Debug, Default)]
+pub struct NameReader {
+    /// A program with its arguments whose `main` is [`read_names`].
+    pub command: Vec<OsString>,
+}
+
+/// Asks for names. The process is started with the first question.
+pub(super) struct Asking<'a> {
+    reader: &'a NameReader,
+    running: Option<Running>,
+    started: u32,
+    end_ns: u64,
+    /// Time for one file; ns.
+    file_max_ns: u64,
+    /// Why files were not read, with their names.
+    pub(super) unread: Vec<String>,
+}
+
+impl<'a> Asking<'a> {
+    pub(super) fn new(reader: &'a NameReader) -> Self {
+        let end_ns = clock::monotonic_ns().saturating_add(ALL_MAX_NS);
+        Self { reader, running: None, started: 0, end_ns, file_max_ns: FILE_MAX_NS, unread: Vec::new() }
+    }
+
+    /// The names of `offsets` in a file that is called `path`.
+    pub(super) fn of_file(&mut self, path: &str, file: &OwnedFd, offsets: &[u64]) -> Vec<Vec<String>> {
+        let mut of = Of::NewFile;
+        self.of(path, offsets, |running, part, end_ns| {
+            let names = running.ask(of, part, (of == Of::NewFile).then_some(file), end_ns);
+            of = Of::SameFile;
+            names
+        })
+    }
+
+    /// The names of `offsets` in the code that the kernel gives to all programs.
+    pub(super) fn of_vdso(&mut self, offsets: &[u64]) -> Vec<Vec<String>> {
+        self.of("[vdso]", offsets, |running, part, end_ns| running.ask(Of::Vdso, part, None, end_ns))
+    }
+
+    /// Asks in parts. Where one is not answered, the rest of the file has no names, and the reason is kept.
+    fn of(
+        &mut self,
+        path: &str,
+        offsets: &[u64],
+        mut ask: impl FnMut(&mut Running, &[u64], u64) -> Result<Vec<Vec<String>>, Unread>,
+    ) -> Vec<Vec<String>> {
+        let mut names = Vec::with_capacity(offsets.len());
+        let end_ns = self.end_ns.min(clock::monotonic_ns().saturating_add(self.file_max_ns));
+        for part in offsets.chunks(ADDRESSES_MAX) {
+            match self.running().and_then(|running| ask(running, part, end_ns)) {
+                Ok(found) => names.extend(found),
+                Err(unread) => {
+                    self.fail(path, unread);
+                    break;
+                }
+            }
+        }
+        names.resize_with(offsets.len(), Vec::new);
+        names
+    }
+
+    /// The process, started if there is none and there may be one more.
+    fn running(&mut self) -> Result<&mut Running, Unread> {
+        if clock::monotonic_ns() >= self.end_ns {
+            return Err(Unread::Over);
+        }
+        let running = match self.running.take() {
+            Some(running) => running,
+            None if self.started >= PROCESSES_MAX => return Err(Unread::Over),
+            None => {
+                self.started += 1;
+                Running::start(self.reader, self.end_ns)?
+            }
+        };
+        Ok(self.running.insert(running))
+    }
+
+    fn fail(&mut self, path: &str, unread: Unread) {
+        let why = match (unread, self.running.take()) {
+            (Unread::Ended, Some(running)) => ended(running.end()),
+            (unread, _) => unread.to_string(),
+        };
+        self.unread.push(format!("no functions of {path} have names: {why}"));
+    }
+}
+
+/// Why a file was not read.
+enum Unread {
+    /// The process could not be started, or did not give up its rights.
+    Start(String),
+    /// The process has ended.
+    Ended,
+    /// It has not answered in time.
+    Late,
+    /// It has answered something else.
+    Wrong,
+    /// The time for all files is over, or too many files have ended the process.
+    Over,
+}
+
+impl Display for Unread {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Start(why) => write!(f, "the process that reads program files could not be started: {why}"),
+            Self::Ended => write!(f, "the process that read the file has ended"),
+            Self::Late => write!(f, "reading the file took longer than {} s", FILE_MAX_NS / 1_000_000_000),
+            Self::Wrong => write!(f, "the process that read the file gave an answer that is none"),
+            Self::Over => write!(f, "other files had taken the time for all of them"),
+        }
+    }
+}
+
+impl From<io::Error> for Unread {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            ErrorKind::WouldBlock | ErrorKind::TimedOut => Self::Late,
+            ErrorKind::InvalidData => Self::Wrong,
+            _ => Self::Ended,
+        }
+    }
+}
+
+/// How a process ended that was reading a file.
+fn ended(status: io::Result<ExitStatus>) -> String {
+    let how = match status.ok().map(|status| (status.signal(), status.code())) {
+        // It counts its memory and its time, and a file that changes under it is no memory any more.
+        Some((Some(signal), _)) => format!("was ended by signal {signal}"),
+        Some((_, Some(code))) => format!("ended with exit code {code}"),
+        _ => "has ended".to_owned(),
+    };
+    format!("the process that read the file {how}; the file may be damaged, or made to mislead")
+}
+
+/// The process that reads program files.
+struct Running {
+    child: Child,
+    socket: UnixStream,
+}
+
+impl Running {
+    fn start(reader: &NameReader, end_ns: u64) -> Result<Self, Unread> {
+        let wrong = |error: io::Error| Unread::Start(error.to_string());
+        let (program, arguments) =
+            reader.command.split_first().ok_or_else(|| Unread::Start("it has no command".into()))?;
+        let (socket, theirs) = UnixStream::pair().map_err(wrong)?;
+        let child = Command::new(program)
+            .args(arguments)
+            .stdin(OwnedFd::from(theirs))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            // ^C ends the load, and what was sampled until then keeps its names.
+            .process_group(0)
+            .spawn()
+            .map_err(wrong)?;
+        let mut running = Self { child, socket };
+        match running.receive(end_ns.min(clock::monotonic_ns().saturating_add(FILE_MAX_NS))) {
+            Ok(Answer::Ready) => Ok(running),
+            Ok(Answer::Refused(why)) => Err(Unread::Start(format!("it could not give up its rights: {why}"))),
+            Ok(Answer::Names(_)) => Err(Unread::Wrong),
+            Err(Unread::Ended) => Err(Unread::Start(ended(running.end()))),
+            Err(unread) => Err(unread),
+        }
+    }
+
+    fn ask(
+        &mut self,
+        of: Of,
+        offsets: &[u64],
+        file: Option<&OwnedFd>,
+        end_ns: u64,
+    ) -> Result<Vec<Vec<String>>, Unread> {
+        let question = Question { of, addresses: offsets.to_vec() };
+        self.socket.set_write_timeout(left(end_ns)?)?;
+        send(&self.socket, &question, file.map(AsFd::as_fd))?;
+        self.receive(end_ns)?.names_of(offsets.len()).ok_or(Unread::Wrong)
+    }
+
+    fn receive(&mut self, end_ns: u64) -> Result<Answer, Unread> {
+        match receive(&self.socket, || left(end_ns))? {
+            Some((answer, _)) => Ok(answer),
+            None => Err(Unread::Ended),
+        }
+    }
+
+    /// How it has ended, after it has closed its socket. One that goes on all the same is killed.
+    fn end(mut self) -> io::Result<ExitStatus> {
+        let late_ns = clock::monotonic_ns().saturating_add(END_MAX_NS);
+        while clock::monotonic_ns() < late_ns {
+            if let Some(status) = self.child.try_wait()? {
+                return Ok(status);
+            }
+            std::thread::sleep(LOOK_UP);
+        }
+        self.child.kill()?;
+        self.child.wait()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // After the kill the wait ends at once.
+        if self.child.kill().is_ok() {
+            drop(self.child.wait());
+        }
+    }
+}
+
+/// Time until the end; an error when it is there.
+fn left(end_ns: u64) -> io::Result<Option<Duration>> {
+    match end_ns.saturating_sub(clock::monotonic_ns()) {
+        0 => Err(io::Error::from(ErrorKind::TimedOut)),
+        left_ns => Ok(Some(Duration::from_nanos(left_ns))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::maps::Maps;
+    use super::*;
+    use lab::misleading::Misleading;
+    use rustix::fs::Mode;
+    use std::fs::File;
+    use std::path::Path;
+
+    /// What tells the first test below that it is the process that another test asks.
+    const ASKED: &str = "asked by another test";
+
+    /// This program, which becomes the process in the test of that name.
+    fn reader() -> NameReader {
+        let own = std::env::current_exe().unwrap().into_os_string();
+        let test = "profile::reader::tests::the_process_names_functions_and_has_no_rights";
+        NameReader { command: vec![own, "--exact".into(), test.into(), ASKED.into()] }
+    }
+
+    /// The file of this program, and where in it a function lies.
+    fn own_function() -> (OwnedFd, u64) {
+        let address = ended as fn(io::Result<ExitStatus>) -> String as usize as u64;
+        let maps = Maps::read(std::process::id()).unwrap();
+        let offset = maps.find(address).unwrap().file_offset(address);
+        (File::open(std::env::current_exe().unwrap()).unwrap().into(), offset)
+    }
+
+    #[test]
+    fn the_process_names_functions_and_has_no_rights() {
+        if std::env::args().any(|argument| argument == ASKED) {
+            let _ = read_names();
+            return;
+        }
+        let reader = reader();
+        let mut asking = Asking::new(&reader);
+        let (file, offset) = own_function();
+        let offsets: Vec<u64> = std::iter::repeat_n(offset, ADDRESSES_MAX + 1).collect();
+        let names = asking.of_file("own", &file, &offsets);
+        assert!(names.len() == ADDRESSES_MAX + 1 && names.iter().all(|names| names[0].contains("ended")), "{names:?}");
+        let id = asking.running.as_ref().unwrap().child.id();
+        // It runs on a thread of the tests here, which alone gives up its rights.
+        let threads = std::fs::read_dir(format!("/proc/{id}/task")).unwrap().flatten();
+        let statuses = threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("status")).ok());
+        let confined = statuses.into_iter().find(|status| status.contains("NoNewPrivs:\t1")).unwrap();
+        for line in ["CapPrm:\t0000000000000000", "CapEff:\t0000000000000000"] {
+            assert!(confined.contains(line), "{confined}");
+        }
+        assert!(!confined.contains("Uid:\t0\t") && !confined.contains("Gid:\t0\t"), "{confined}");
+        assert_eq!(asking.unread, [""; 0]);
+    }
+
+    /// A user of the machine aborted root's measurement with a program file.
+    #[test]
+    fn a_file_that_ends_the_process_loses_its_own_names_and_no_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("program");
+        std::fs::write(&path, Misleading::Size.make(&std::fs::read("/bin/true").unwrap())).unwrap();
+        let reader = reader();
+        let mut asking = Asking::new(&reader);
+        assert_eq!(asking.of_file("evil", &File::open(&path).unwrap().into(), &[0x1000]), [[""; 0]]);
+        let (file, offset) = own_function();
+        assert!(asking.of_file("own", &file, &[offset])[0][0].contains("ended"));
+        let why = "no functions of evil have names: the process that read the file was ended by signal 6; the file may be \
+                   damaged, or made to mislead";
+        assert_eq!(asking.unread, [why]);
+    }
+
+    /// Where the debug information is said to lie, a pipe waits for whoever opens it.
+    #[test]
+    fn a_file_that_holds_the_process_up_loses_its_own_names_and_no_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pipe");
+        let for_all = Mode::RUSR | Mode::RGRP | Mode::ROTH;
+        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, for_all, 0).unwrap();
+        let reader = reader();
+        let mut asking = Asking::new(&reader);
+        // The process is there before the time runs.
+        let (file, offset) = own_function();
+        assert!(!asking.of_file("own", &file, &[offset])[0].is_empty());
+        asking.file_max_ns = 500_000_000;
+        assert_eq!(asking.of_file("evil", &open_pipe(&path), &[1]), [[""; 0]]);
+        asking.file_max_ns = FILE_MAX_NS;
+        assert!(!asking.of_file("own", &file, &[offset])[0].is_empty());
+        assert!(asking.unread.len() == 1 && asking.unread[0].contains("took longer than"), "{:?}", asking.unread);
+    }
+
+    /// A descriptor of a pipe, which the process opens anew, and waits.
+    fn open_pipe(path: &Path) -> OwnedFd {
+        use rustix::fs::OFlags;
+        rustix::fs::open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty()).unwrap()
+    }
+
+    #[test]
+    fn a_process_that_cannot_start_is_a_reason() {
+        let reader = NameReader { command: vec!["/dev/null".into()] };
+        let mut asking = Asking::new(&reader);
+        let (file, offset) = own_function();
+        assert_eq!(asking.of_file("own", &file, &[offset]), [[""; 0]]);
+        assert!(asking.unread[0].contains("could not be started: "), "{:?}", asking.unread);
+    }
+}

@@ -43,6 +43,7 @@ pub const FOR_TESTS: &[Tool] = &[
         packages: &["wordpress-theme-twentytwentythree"],
     },
     Tool { program: "python3", packages: &["python3-minimal"] },
+    Tool { program: "/usr/lib/python3.11/ctypes/__init__.py", packages: &["libpython3.11-stdlib"] },
     Tool { program: "redis-server", packages: &["redis-server"] },
     Tool { program: "mariadbd", packages: &["mariadb-server-core"] },
     Tool { program: "mariadb", packages: &["mariadb-client-core"] },

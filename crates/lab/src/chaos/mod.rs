@@ -9,6 +9,7 @@ mod ending;
 mod endings;
 mod fleet;
 mod follow;
+mod hostile;
 mod judge;
 mod leaks;
 mod log;
@@ -26,13 +27,14 @@ mod verb;
 
 use std::io::Write as _;
 use std::ops::RangeInclusive;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Result, bail};
 use clap::ArgGroup;
 use clap::builder::PossibleValuesParser;
 pub use cycles::{Chaos, Cycle, VICTIMS, Victim};
+pub use hostile::Hostile;
 
 use crate::{build_debug_plimsoll, is_wanted, machine};
 use agents::Machines;
@@ -49,6 +51,7 @@ const SERVERS: &str = "servers";
 /// How often, where nothing else is said.
 const CYCLES: u64 = 200;
 const TRIES_OF_AGENTS: u32 = 100;
+const TRIES_OF_HOSTILE: u32 = 100;
 
 /// Measurements and servers that end by a power cut, a full disk, a closed terminal and so on, at instants from a seed. Prints
 /// what was left and what was lost; fails when that is more than nothing and the last second
@@ -61,7 +64,7 @@ pub struct Options {
     /// Tries with agents [default: 100]
     #[arg(long, value_name = "N", requires = "agents", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     tries: Option<u32>,
-    /// Tries of each ending [default: 200 of a power cut, 50 of a full disk, 20 of others]
+    /// Tries of each ending [default: 200 of a power cut, 50 of a full disk, 100 of each hostile part, 20 of others]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     rounds: Option<u32>,
     /// How often servers are started and killed [default: 200; with --rounds 7 times as often as that]
@@ -101,7 +104,9 @@ impl Options {
 }
 
 fn names() -> PossibleValuesParser {
-    PossibleValuesParser::new(ENDINGS.iter().map(|ending| ending.name).chain([SERVERS]))
+    PossibleValuesParser::new(
+        ENDINGS.iter().map(|ending| ending.name).chain([SERVERS]).chain(Hostile::ALL.map(Hostile::name)),
+    )
 }
 
 /// Makes all tries; fails when one of them loses or leaves something.
@@ -124,6 +129,10 @@ pub fn run(options: Options) -> Result<()> {
         let most = options.rounds.unwrap_or(ending.tries);
         let numbers = options.number.map_or(1..=most, |number| number..=number);
         make(&mut tries, ending, numbers);
+    }
+    for hostile in Hostile::ALL.into_iter().filter(|hostile| is_wanted(hostile.name())) {
+        let last = options.rounds.unwrap_or(TRIES_OF_HOSTILE);
+        meet(hostile, &program, seed, options.number.map_or(1..=last, |number| number..=number), &mut tries);
     }
     if is_wanted(SERVERS) {
         let cycles = options.cycles.or_else(|| options.rounds.map(|rounds| u64::from(rounds) * VICTIMS.len() as u64));
@@ -178,6 +187,29 @@ fn make(tries: &mut Tries, ending: &Ending, numbers: RangeInclusive<u32>) {
     });
     println!();
     tries.problems[before..].iter().for_each(|problem| println!("     {problem}"));
+}
+
+/// Tries with somebody hostile, for a test: one of each kind; returns what was not as it should be.
+pub fn problems_with(hostile: Hostile, program: PathBuf, seed: u64) -> Result<Vec<String>> {
+    let mut tries = Tries::new(program.clone(), seed).map_err(anyhow::Error::msg)?;
+    meet(hostile, &program, seed, 1..=hostile.kinds(), &mut tries);
+    Ok(tries.problems)
+}
+
+/// Meets somebody hostile again and again; a row for each kind.
+fn meet(hostile: Hostile, program: &Path, seed: u64, numbers: RangeInclusive<u32>, tries: &mut Tries) {
+    let last = *numbers.end();
+    for number in numbers {
+        let (kind, tried) = hostile.make(program, seed, number);
+        let named = format!("{}, try {number}, {kind}", hostile.name());
+        tried.problems.iter().for_each(|problem| println!("\r     {named}: {problem}"));
+        tries.problems.extend(tried.problems.iter().map(|problem| format!("{named}: {problem}")));
+        row(&mut tries.rows, hostile.name(), kind).add(&tried);
+        print!("\r     {}: {number} of {last}, problems {} ", hostile.name(), tries.problems.len());
+        // A terminal that takes nothing is no reason to end.
+        let _ = std::io::stdout().flush();
+    }
+    println!();
 }
 
 /// Starts servers and kills whoever takes part; a row for each victim.

@@ -3,6 +3,7 @@
 use super::SERVERS;
 use super::ending::Ending;
 use super::endings::{ENDINGS, OF_AGENTS};
+use super::hostile::Hostile;
 use super::judge::{HANDLING, Kept};
 use super::rows::Row;
 use crate::markdown::{self, Table, line};
@@ -203,6 +204,7 @@ impl Page {
     pub(super) fn render(&self) -> String {
         let legend = LEGEND.replace("LATE", &format!("{:.1} s", HANDLING.as_secs_f64()));
         let mut made = endings(&ENDINGS);
+        Hostile::ALL.iter().for_each(|hostile| made.row(&[&hostile.name(), &hostile.made()]));
         made.row(&[&SERVERS, &SERVERS_MADE]);
         let [own, agents] = tables(&self.table);
         let mut page = markdown::Page::new("Crash tests").block(INTRODUCTION).block(made);
@@ -248,7 +250,7 @@ fn is_of_agents(name: &str) -> bool {
 /// Place of an ending on the page.
 fn place(name: &str) -> usize {
     let of = |all: &'static [Ending]| all.iter().map(|ending| ending.name);
-    let names = of(&ENDINGS).chain([SERVERS]).chain(of(&OF_AGENTS));
+    let names = of(&ENDINGS).chain(Hostile::ALL.map(Hostile::name)).chain([SERVERS]).chain(of(&OF_AGENTS));
     names.take_while(|other| *other != name).count()
 }
 
@@ -342,7 +344,7 @@ mod tests {
         let read = Page::read(&page);
         let told: BTreeSet<&str> = read.table.iter().chain(&read.skipped).map(|(ending, _)| ending.as_str()).collect();
         let all = ENDINGS.iter().chain(&OF_AGENTS).map(|ending| ending.name);
-        let all: BTreeSet<&str> = all.chain([SERVERS]).collect();
+        let all: BTreeSet<&str> = all.chain(Hostile::ALL.map(Hostile::name)).chain([SERVERS]).collect();
         assert_eq!(told, all);
         assert!(told.iter().all(|ending| read.made.iter().any(|(made, _)| made == ending)), "{:?}", read.made);
     }

@@ -2,6 +2,7 @@
 
 use crate::error::{BROWSERS, BrowserError};
 use stack::Piped;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// Width of the window: what is painted first depends on it; pixels.
@@ -30,6 +31,8 @@ const ARGUMENTS: [&str; 13] = [
 /// How a browser is started.
 #[derive(Clone, Debug, Default)]
 pub struct BrowserOptions {
+    /// The command line of the supervisor, as of [`stack::Options`].
+    pub supervisor: Vec<OsString>,
     /// Program, as a path or a name; none: the first of [`BROWSERS`] that is installed.
     pub program: Option<PathBuf>,
     /// True to run pages without the sandbox of the browser.
@@ -45,7 +48,7 @@ pub(crate) fn find(options: &BrowserOptions) -> Result<PathBuf, BrowserError> {
 
 /// Starts it.
 pub(crate) fn start(program: &Path, options: &BrowserOptions) -> Result<Piped, BrowserError> {
-    Ok(Piped::start("browser", program, |dir| arguments(dir, options), clock::monotonic_ns)?)
+    Ok(Piped::start("browser", program, |dir| arguments(dir, options), &options.supervisor, clock::monotonic_ns)?)
 }
 
 fn arguments(dir: &Path, options: &BrowserOptions) -> Vec<String> {
@@ -70,7 +73,7 @@ mod tests {
         assert!(plain.contains(&"--user-data-dir=/x/data".to_owned()), "{plain:?}");
         for flag in ["--no-sandbox", "--ignore-certificate-errors"] {
             assert!(!plain.contains(&flag.to_owned()), "{plain:?}");
-            let both = BrowserOptions { program: None, no_sandbox: true, insecure: true };
+            let both = BrowserOptions { no_sandbox: true, insecure: true, ..BrowserOptions::default() };
             assert!(given(&both).contains(&flag.to_owned()));
         }
     }

@@ -99,7 +99,6 @@ impl Pipe {
     /// Forgets events of what is over.
     pub(crate) fn forget(&mut self) {
         self.waiting.clear();
-        self.program.bound_output();
     }
 
     /// Closes the browser in good order.

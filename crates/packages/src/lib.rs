@@ -1,5 +1,6 @@
 //! Debian packages, installed by apt-get(8) without starting a service of theirs.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -138,12 +139,18 @@ fn is_for_apt(name: &str) -> bool {
     names.contains(&name) || begins.iter().any(|begin| name.starts_with(begin)) || is_proxy
 }
 
+/// The environment of apt-get, of all that this process has.
+fn environment(all: impl Iterator<Item = (OsString, OsString)>) -> impl Iterator<Item = (OsString, OsString)> {
+    let passed = all.filter(|(name, _)| is_for_apt(&name.to_string_lossy()));
+    passed.chain([("DEBIAN_FRONTEND".into(), "noninteractive".into())])
+}
+
 /// Runs apt-get, which is `program`.
 fn apt(program: &Path, arguments: &[&str]) -> Result<(), String> {
     let mut command = Command::new(program);
     // Scripts of packages run with what apt-get has: passwords and tokens that are meant for plimsoll are not.
-    command.env_clear().envs(std::env::vars_os().filter(|(name, _)| is_for_apt(&name.to_string_lossy())));
-    command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive").stdin(Stdio::null()).stdout(Stdio::null());
+    command.env_clear().envs(environment(std::env::vars_os()));
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null());
     let output = command.output().map_err(|error| format!("apt-get cannot be started: {error}"))?;
     if output.status.success() {
         return Ok(());
@@ -175,6 +182,39 @@ mod tests {
         assert_eq!(apt(&program("exit 0"), &["update"]), Ok(()));
         let missing = apt(&folder.path().join("none"), &["update"]).expect_err("there is none");
         assert!(missing.starts_with("apt-get cannot be started: "), "{missing}");
+    }
+
+    #[test]
+    fn scripts_of_packages_get_no_passwords_and_no_tokens() {
+        let secret = [
+            "PLIMSOLL_TOKEN",
+            "PLIMSOLL_MYSQL_PASSWORD",
+            "API_TOKEN",
+            "SITE_AUTH",
+            "AWS_SECRET_ACCESS_KEY",
+            "APTITUDE",
+        ];
+        let needed = ["PATH", "http_proxy", "HTTPS_PROXY", "LC_ALL", "DEBCONF_NONINTERACTIVE_SEEN", "APT_CONFIG"];
+        let all = secret.iter().chain(&needed).map(|name| (OsString::from(name), OsString::from("value")));
+        let passed: Vec<OsString> = environment(all).map(|(name, _)| name).collect();
+        assert_eq!(passed, [&needed[..], &["DEBIAN_FRONTEND"]].concat());
+    }
+
+    /// Whatever the tests are run with: cargo alone sets a dozen variables that are for nobody else.
+    #[test]
+    fn apt_is_run_with_that_environment_alone() {
+        let folder = tempfile::tempdir().expect("a directory");
+        let (program, written) = (folder.path().join("apt-get"), folder.path().join("environment"));
+        let text = format!("#!/bin/sh\nexec env >{}\n", written.display());
+        write_program(&program, &text, Existing::Replaced).expect("it can be written");
+        assert_eq!(apt(&program, &["update"]), Ok(()));
+        let written = fs::read_to_string(written).expect("it was run");
+        let mut names: Vec<&str> = written.lines().filter_map(|line| Some(line.split_once('=')?.0)).collect();
+        // What a shell sets by itself.
+        names.retain(|name| !["PWD", "OLDPWD", "SHLVL", "_"].contains(name));
+        assert!(names.contains(&"PATH") && names.contains(&"DEBIAN_FRONTEND"), "{written}");
+        assert!(names.iter().all(|name| is_for_apt(name) || *name == "DEBIAN_FRONTEND"), "{written}");
+        assert!(std::env::vars_os().any(|(name, _)| !is_for_apt(&name.to_string_lossy())), "nothing was left out");
     }
 
     #[test]

@@ -4,8 +4,9 @@ use crate::exit::CommandError;
 use model::Redacted;
 use serde_json::{Value, json};
 use stack::{Endpoint, Options, Running, Spec, StackError, Standing};
+use std::ffi::OsString;
 use std::net::Ipv4Addr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -75,7 +76,7 @@ pub(crate) fn left(usable: &[u32], server: &[u32]) -> Vec<u32> {
 pub(crate) fn options(stop: Arc<AtomicBool>, ready_timeout_ns: u64) -> Result<Options, CommandError> {
     let own_program = own_program()?;
     Ok(Options {
-        supervisor: vec![own_program.clone().into(), "keep".into()],
+        supervisor: supervisor(&own_program),
         own_program,
         now_ns: clock::monotonic_ns,
         cpus: Vec::new(),
@@ -84,6 +85,11 @@ pub(crate) fn options(stop: Arc<AtomicBool>, ready_timeout_ns: u64) -> Result<Op
         keep_state: false,
         may_be_left: false,
     })
+}
+
+/// The command line of a supervisor.
+pub(crate) fn supervisor(own_program: &Path) -> Vec<OsString> {
+    vec![own_program.into(), "keep".into()]
 }
 
 /// What a script wants to know of a server.

@@ -1,6 +1,7 @@
 //! Leftovers of a killed plimsoll and supervisor: found by their notes, ended and removed. What was kept is none.
 
 use crate::error::StackError;
+use crate::group;
 use crate::state::{self, Mark, Note};
 use crate::supervisor::{end_session, members};
 use procfs::process::Process;
@@ -35,7 +36,7 @@ impl Leftover {
 
 /// Ends and removes what nobody uses any more, of all servers this user has ever started.
 ///
-/// A process is ended when it belongs to a session that a supervisor of this boot began, and either works in the state
+/// A process is ended when it is in the control group of a supervisor of this boot, or when it belongs to a session that a supervisor of this boot began, and either works in the state
 /// directory, has it in its environment, or runs the program that was started.
 ///
 /// # Errors
@@ -59,6 +60,12 @@ pub fn abandoned() -> Result<Vec<PathBuf>, StackError> {
 /// Ends what a supervisor that was killed has left in `dir`, and removes it.
 pub(crate) fn end(dir: &Path, now_ns: fn() -> u64) -> Leftover {
     let note = Note::read(dir).filter(|note| note.boot == state::boot()).unwrap_or_default();
+    // What is in it is ours, whatever it has become.
+    let grouped = note.group.as_deref().map_or(0, group::count);
+    let group_stays = note.group.as_deref().and_then(|group| {
+        group::kill(group, now_ns);
+        group::remove(group).err()
+    });
     let left: Vec<(Mark, usize)> = note
         .services
         .iter()
@@ -69,10 +76,14 @@ pub(crate) fn end(dir: &Path, now_ns: fn() -> u64) -> Leftover {
         end_session(*leader, now_ns);
     }
     // Somebody else may have removed it at the same time.
-    let stays = state::remove(dir).err().filter(|_| std::fs::symlink_metadata(dir).is_ok());
+    let stays = match group_stays {
+        // Its note stays with it.
+        Some(error) => Some(error),
+        None => state::remove(dir).err().filter(|_| std::fs::symlink_metadata(dir).is_ok()),
+    };
     Leftover {
         dir: dir.to_owned(),
-        ended: left.iter().map(|(_, count)| count).sum(),
+        ended: grouped + left.iter().map(|(_, count)| count).sum::<usize>(),
         stays: stays.map(|error| error.to_string()),
     }
 }

@@ -13,6 +13,7 @@ mod compose;
 mod environment;
 mod error;
 mod extra;
+mod group;
 mod install;
 mod layout;
 mod limits;

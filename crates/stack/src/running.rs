@@ -1,7 +1,7 @@
 //! A server that runs: started, checked, restarted, ended.
 
 mod build;
-mod connection;
+pub(crate) mod connection;
 mod start;
 
 use crate::clean;
@@ -34,6 +34,9 @@ const STOP_MAX_NS: u64 = 60_000_000_000;
 const LEAVE_MAX_NS: u64 = 10_000_000_000;
 /// End of a log that an error is made of.
 const SAID_BYTES_MAX: u64 = 64 << 10;
+
+/// Numbers of processes that a warning names.
+const PIDS_SHOWN_MAX: usize = 10;
 
 /// How servers are started.
 #[derive(Clone)]
@@ -370,6 +373,7 @@ impl Running {
                 self.warnings.push(format!("{name} did not end when it was asked to, and was killed"));
             }
             Report::Stopped { .. } | Report::Left => {}
+            Report::Unended { pids } => self.warnings.push(unended(&pids)),
             Report::LogCut { path } => self.warnings.push(format!("{path} had grown too long and was emptied")),
             Report::DiskFull => return Err(self.disk_full()),
         }
@@ -428,6 +432,13 @@ impl Running {
         let what = format!("lost its supervisor, which was ended from outside; {ended} process(es) were ended");
         StackError::Server { name: self.spec.label.clone(), what, said: String::new() }
     }
+}
+
+/// The warning about processes that cannot be ended.
+fn unended(pids: &[i32]) -> String {
+    let shown: Vec<String> = pids.iter().take(PIDS_SHOWN_MAX).map(ToString::to_string).collect();
+    let more = if pids.len() > PIDS_SHOWN_MAX { " and others" } else { "" };
+    format!("{} process(es) of the server could not be ended: {}{more}", pids.len(), shown.join(", "))
 }
 
 impl Drop for Running {

@@ -11,9 +11,9 @@ use procfs::process::{Process, Stat};
 use rustix::fs::Mode;
 use rustix::process::{geteuid, getpid, getppid};
 use serde::{Deserialize, Serialize};
-use std::fs::{self, DirBuilder, Permissions};
+use std::fs::{self, DirBuilder, OpenOptions, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// Folders that belong to the server, closed to others.
@@ -38,6 +38,9 @@ pub(crate) struct Note {
     pub(crate) supervisor: Mark,
     /// Those that were started, with the program of each. Each leads a session of its own.
     pub(crate) services: Vec<(Mark, PathBuf)>,
+    /// The control group of all that was started; none where there is none.
+    #[serde(default)]
+    pub(crate) group: Option<PathBuf>,
     /// What they are, once they have been left to their supervisor.
     #[serde(default)]
     pub(crate) standing: Option<Standing>,
@@ -68,7 +71,7 @@ impl Note {
         let path = note_path(dir);
         let fresh = path.with_extension("new");
         let text = serde_json::to_vec(self).unwrap_or_default();
-        fs::write(&fresh, text)
+        write_own(&fresh, &text)
             .and_then(|()| fs::rename(&fresh, &path))
             .map_err(|e| StackError::file("write", &path, &e))
     }
@@ -76,6 +79,14 @@ impl Note {
     pub(crate) fn read(dir: &Path) -> Option<Self> {
         serde_json::from_slice(&fs::read(note_path(dir)).ok()?).ok()
     }
+}
+
+/// Writes a file that nobody else may read: a note names processes, paths and what was asked for.
+fn write_own(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    // It may have been there, with another mode.
+    file.set_permissions(Permissions::from_mode(0o600))?;
+    file.write_all(content)
 }
 
 /// Where the note of a state directory is: beside it, out of reach of its servers, as who writes the note says whom we end.
@@ -360,6 +371,20 @@ mod tests {
         fs::remove_dir(&base).and_then(|()| symlink("/etc", &base)).expect("a link");
         let error = base_in(temp.path()).expect_err("a link").to_string();
         assert!(error.contains("belongs to somebody else"), "{error}");
+    }
+
+    #[test]
+    fn a_note_is_for_its_owner_only() {
+        let base = tempfile::tempdir().expect("a directory");
+        let dir = base.path().join("nginx-1");
+        let mode = || fs::metadata(note_path(&dir)).expect("it is there").mode() & 0o777;
+        Note::default().write(&dir).expect("a note");
+        assert_eq!(mode(), 0o600);
+        // What a write that was killed has left.
+        let left = note_path(&dir).with_extension("new");
+        fs::write(&left, "").and_then(|()| fs::set_permissions(&left, Permissions::from_mode(0o644))).expect("a file");
+        Note::default().write(&dir).expect("a note");
+        assert_eq!((mode(), left.exists()), (0o600, false));
     }
 
     #[test]

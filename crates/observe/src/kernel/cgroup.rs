@@ -37,9 +37,13 @@ impl CpuGroup {
         // A quota of a group holds for all below it: the tightest is told, with the stops it has caused.
         let quotas = places.iter().filter_map(|place| Some((quota(files, place)?, place)));
         let tightest = quotas.min_by_key(|(ns_per_s, _)| *ns_per_s);
-        let place = tightest.map(|(_, place)| place).or_else(|| places.first())?;
-        let (quota_ns_per_s, counters) = (tightest.map(|(ns_per_s, _)| ns_per_s), throttled(files, place));
-        Some(Self { place: place.clone(), quota_ns_per_s, counters })
+        let Some((quota_ns_per_s, place)) = tightest else {
+            // A group without the controller counts no stops; the one above it counts them for both.
+            let counting = places.iter().find(|place| !throttled(files, place).is_empty());
+            let place = counting.or_else(|| places.first())?;
+            return Some(Self { place: place.clone(), quota_ns_per_s: None, counters: throttled(files, place) });
+        };
+        Some(Self { place: place.clone(), quota_ns_per_s: Some(quota_ns_per_s), counters: throttled(files, place) })
     }
 }
 
@@ -54,10 +58,14 @@ pub(crate) fn cgroup(files: &Files, of: &str) -> Result<Figured, Missing> {
         figured.gauges.extend(first_version.map(|us| ("cfs_quota_us".to_owned(), us)));
         (figured.counters, figured.place) = (group.counters, group.place);
     }
-    if let Some(place) = places(files, &groups, "memory").and_then(|places| places.into_iter().next()) {
-        let first = |names: [&str; 2]| names.iter().find_map(|name| files.number(&format!("{place}/{name}")).ok());
-        let used = first(["memory.current", "memory.usage_in_bytes"]).map(|bytes| ("memory_bytes", bytes));
-        let limit = first(["memory.max", "memory.limit_in_bytes"]).filter(|bytes| *bytes < UNLIMITED_BYTES);
+    let first =
+        |place: &str, names: [&str; 2]| names.iter().find_map(|name| files.number(&format!("{place}/{name}")).ok());
+    let used = |place: &str| first(place, ["memory.current", "memory.usage_in_bytes"]);
+    // A group without the controller counts no memory; the one above it does, as that of the servers started here.
+    let counting = places(files, &groups, "memory").and_then(|all| all.into_iter().find(|place| used(place).is_some()));
+    if let Some(place) = counting {
+        let used = used(&place).map(|bytes| ("memory_bytes", bytes));
+        let limit = first(&place, ["memory.max", "memory.limit_in_bytes"]).filter(|bytes| *bytes < UNLIMITED_BYTES);
         let known = used.into_iter().chain(limit.map(|bytes| ("memory_limit_bytes", bytes)));
         figured.gauges.extend(super::named(known));
     }
@@ -90,7 +98,7 @@ fn places(files: &Files, groups: &str, controller: &str) -> Option<Vec<String>> 
         true => inside,
         // In a container the path may be that of the host, and the container's own group is the mount itself. Of another
         // container's process it is not.
-        false if is_own(files, groups) => "",
+        false if is_own(files, groups, controller) => "",
         false => return None,
     };
     let mut places = Vec::new();
@@ -103,9 +111,17 @@ fn places(files: &Files, groups: &str, controller: &str) -> Option<Vec<String>> 
     Some(places)
 }
 
-/// True if a process is in the control groups of this one, of which these are its lines.
-fn is_own(files: &Files, groups: &str) -> bool {
-    files.text("/proc/self/cgroup").is_ok_and(|own| own.trim() == groups.trim())
+/// True if a process, whose control groups these lines name, is in the group of this one as far as a controller goes. One of
+/// version 2 below ours is no other to a controller of version 1.
+fn is_own(files: &Files, groups: &str, controller: &str) -> bool {
+    let Ok(own) = files.text("/proc/self/cgroup") else { return false };
+    let line = |groups: &str| groups.lines().find(|line| is_of(line, controller)).map(str::to_owned);
+    own.trim() == groups.trim() || line(groups).is_some_and(|theirs| line(&own) == Some(theirs))
+}
+
+/// True of the line of a `/proc/PID/cgroup` that is about a controller of version 1.
+fn is_of(line: &str, controller: &str) -> bool {
+    line.split(':').nth(1).is_some_and(|names| names.split(',').any(|name| name == controller))
 }
 
 /// CPU time that a group may use each second; none when that is not limited.
@@ -172,6 +188,37 @@ mod tests {
         assert_eq!(seen.gauges, super::super::named([("cpu_quota_ns_per_s", 500_000_000), ("memory_bytes", 4096)]));
         let stops = [("periods", 8), ("throttled_periods", 3), ("throttled_ns", 20_000)];
         assert_eq!(seen.counters, super::super::named(stops));
+    }
+
+    /// Servers that plimsoll starts are in a group of their own without controllers, below its own.
+    #[test]
+    fn a_group_without_controllers_is_under_what_holds_above_it() {
+        let (_root, files) = tree(&[
+            ("proc/7/cgroup", "0::/run.scope/plimsoll-nginx-1\n"),
+            ("sys/fs/cgroup/cgroup.procs", ""),
+            ("sys/fs/cgroup/run.scope/cpu.max", "max 100000\n"),
+            ("sys/fs/cgroup/run.scope/cpu.stat", "usage_usec 9\nnr_periods 8\nnr_throttled 3\nthrottled_usec 20\n"),
+            ("sys/fs/cgroup/run.scope/memory.current", "4096\n"),
+            ("sys/fs/cgroup/run.scope/memory.max", "8192\n"),
+            ("sys/fs/cgroup/run.scope/plimsoll-nginx-1/cpu.stat", "usage_usec 5\n"),
+        ]);
+        let seen = cgroup(&files, "7").unwrap();
+        assert_eq!(seen.gauges, super::super::named([("memory_bytes", 4096), ("memory_limit_bytes", 8192)]));
+        assert_eq!((seen.counters["periods"], seen.counters["throttled_ns"]), (8, 20_000));
+    }
+
+    /// The group of version 1 is that of the container, which the path of the host does not name.
+    #[test]
+    fn a_group_of_version_2_below_our_own_changes_none_of_version_1() {
+        let (_root, files) = tree(&[
+            ("proc/self/cgroup", "4:memory:/box\n0::/\n"),
+            ("proc/7/cgroup", "4:memory:/box\n0::/plimsoll-nginx-1\n"),
+            ("proc/8/cgroup", "4:memory:/other\n0::/\n"),
+            ("sys/fs/cgroup/memory/cgroup.procs", ""),
+            ("sys/fs/cgroup/memory/memory.usage_in_bytes", "8192\n"),
+        ]);
+        assert_eq!(cgroup(&files, "7").unwrap().gauges, super::super::named([("memory_bytes", 8192)]));
+        assert!(cgroup(&files, "8").is_err(), "another container's");
     }
 
     #[test]

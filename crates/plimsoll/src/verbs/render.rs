@@ -7,6 +7,7 @@ use crate::exit::{CommandError, Exit};
 use crate::interrupt;
 use crate::output::progress::Progress;
 use crate::result::render::{Measured, record};
+use crate::serving;
 use crate::settings;
 use crate::settings::compare::share;
 use crate::settings::target_url::{TargetUrl, resolve};
@@ -87,8 +88,12 @@ impl Checked {
             height_px: HEIGHT_PX,
             sandbox: !args.no_sandbox,
         };
-        let options =
-            BrowserOptions { program: args.browser.clone(), no_sandbox: args.no_sandbox, insecure: args.insecure };
+        let options = BrowserOptions {
+            supervisor: serving::supervisor(&serving::own_program()?),
+            program: args.browser.clone(),
+            no_sandbox: args.no_sandbox,
+            insecure: args.insecure,
+        };
         Ok(Self { urls, settings, options })
     }
 

@@ -13,12 +13,12 @@ use tempfile::TempDir;
 const UID: u32 = 54_321;
 
 /// A directory of that user with our program in it.
-struct User {
-    home: TempDir,
+pub(crate) struct User {
+    pub(crate) home: TempDir,
 }
 
 impl User {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let home = tempfile::tempdir().expect("a directory");
         let set = |path: &Path| std::fs::set_permissions(path, Permissions::from_mode(0o755)).expect("our own file");
         let program = home.path().join("plimsoll");
@@ -32,7 +32,7 @@ impl User {
     }
 
     /// `plimsoll serve` as that user; as ourselves when we are an ordinary user already.
-    fn serve(&self, args: &[&str]) -> Program {
+    pub(crate) fn serve(&self, args: &[&str]) -> Program {
         let home = self.home.path().display();
         let mut words = vec![format!("HOME={home}"), format!("TMPDIR={home}")];
         if geteuid().is_root() {

@@ -1,7 +1,7 @@
 //! Building of a server's program: under a supervisor of its own, so that nothing of it stays, and in bounded time.
 
-use super::Options;
 use super::connection::{Connection, Silence};
+use super::{Options, unended};
 use crate::account::Account;
 use crate::clean;
 use crate::environment;
@@ -25,6 +25,8 @@ pub(super) struct Built {
     /// The end of what its build has written.
     pub(super) log: Vec<u8>,
     pub(super) ns: u64,
+    /// What was not in order; for people.
+    pub(super) warnings: Vec<String>,
 }
 
 /// Makes the program, if it is to be made.
@@ -48,14 +50,15 @@ pub(super) fn build(spec: &Spec, options: &Options) -> Result<Option<Built>, Sta
         }
     };
     supervisor.tell(&Order::Start(launch));
-    let ended = await_end(&mut supervisor, begin_ns + BUILD_MAX_S * 1_000_000_000, options);
+    let mut warnings = Vec::new();
+    let ended = await_end(&mut supervisor, &mut warnings, begin_ns + BUILD_MAX_S * 1_000_000_000, options);
     let log = log(&dir);
     supervisor.close(options.now_ns);
     if dir.exists() {
         clean::end(&dir, options.now_ns);
     }
     let what = match ended {
-        Ok(How::Code(0)) => return Ok(Some(Built { log, ns: (options.now_ns)() - begin_ns })),
+        Ok(How::Code(0)) => return Ok(Some(Built { log, ns: (options.now_ns)() - begin_ns, warnings })),
         Ok(how) => how.to_string(),
         Err(Unended::Interrupted) => return Err(StackError::Interrupted),
         Err(Unended::Because(what)) => what,
@@ -70,10 +73,19 @@ enum Unended {
     Because(String),
 }
 
-fn await_end(supervisor: &mut Connection, deadline_ns: u64, options: &Options) -> Result<How, Unended> {
+fn await_end(
+    supervisor: &mut Connection,
+    warnings: &mut Vec<String>,
+    deadline_ns: u64,
+    options: &Options,
+) -> Result<How, Unended> {
     loop {
         let what = match supervisor.next(deadline_ns, options) {
             Ok(Report::Ended { how, .. }) => return Ok(how),
+            Ok(Report::Unended { pids }) => {
+                warnings.push(unended(&pids));
+                continue;
+            }
             Ok(Report::Started { .. } | Report::Stopped { .. } | Report::LogCut { .. } | Report::Left) => continue,
             Ok(Report::Failed { why, .. }) => format!("it cannot be started: {why}"),
             Ok(Report::DiskFull) => "no room is left on the disk".to_owned(),
@@ -96,6 +108,7 @@ fn launch(command: &str, spec: &Spec, account: Option<&Account>, dir: &Path) -> 
         output: dir.join(OUTPUT).join(LOG),
         account: account.map(|account| (account.uid, account.gid)),
         cpus: Vec::new(),
+        has_pipes: false,
         stop: Stop::TERM,
     })
 }

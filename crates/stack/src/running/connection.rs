@@ -3,7 +3,9 @@
 use super::Options;
 use crate::error::StackError;
 use crate::supervisor::{Order, Report};
+use crate::sys;
 use std::io::{BufRead, BufReader, Write};
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::Ordering;
@@ -15,7 +17,7 @@ const LOOK_UP: Duration = Duration::from_millis(5);
 /// Time that a supervisor is given to end what it keeps. A database may take 20 s, and there are few processes.
 const END_MAX_NS: u64 = 120_000_000_000;
 
-pub(super) struct Connection {
+pub(crate) struct Connection {
     supervisor: Child,
     /// Closed, it tells the supervisor to end.
     orders: Option<ChildStdin>,
@@ -27,7 +29,7 @@ pub(super) struct Connection {
 
 /// Why no report has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Silence {
+pub(crate) enum Silence {
     /// The supervisor is gone.
     Closed,
     /// The time is over.
@@ -39,6 +41,11 @@ pub(super) enum Silence {
 impl Connection {
     /// Starts the supervisor of the state directory `dir`.
     pub(super) fn open(options: &Options, dir: &Path) -> Result<Self, StackError> {
+        Self::open_with(options, dir, None)
+    }
+
+    /// Starts one with these descriptors, for the process that gets them ([`Launch`](crate::supervisor::Launch)).
+    pub(crate) fn open_with(options: &Options, dir: &Path, pipes: Option<[OwnedFd; 2]>) -> Result<Self, StackError> {
         let wrong = |reason: String| StackError::Machine { doing: "start the supervisor of the server".into(), reason };
         let (program, args) = options.supervisor.split_first().ok_or_else(|| wrong("it has no command".into()))?;
         let mut command = Command::new(program);
@@ -46,6 +53,9 @@ impl Connection {
         if options.may_be_left {
             // Whoever waits for the end of our stderr must not wait for the servers.
             command.stderr(Stdio::null());
+        }
+        if let Some(pipes) = pipes {
+            sys::hand_over(&mut command, pipes);
         }
         let mut supervisor = command.spawn().map_err(|error| wrong(error.to_string()))?;
         let (orders, stdout) = (supervisor.stdin.take(), supervisor.stdout.take());
@@ -69,7 +79,7 @@ impl Connection {
     }
 
     /// Gives an order. One that does not arrive is noticed by the silence that follows.
-    pub(super) fn tell(&mut self, order: &Order) {
+    pub(crate) fn tell(&mut self, order: &Order) {
         let line = serde_json::to_string(order).unwrap_or_default();
         if let Some(orders) = &mut self.orders {
             let _ = writeln!(orders, "{line}");
@@ -77,7 +87,7 @@ impl Connection {
     }
 
     /// A report that has come.
-    pub(super) fn try_next(&mut self) -> Option<Report> {
+    pub(crate) fn try_next(&mut self) -> Option<Report> {
         match self.reports.try_recv() {
             Ok(report) => Some(report),
             Err(TryRecvError::Empty) => None,
@@ -89,7 +99,7 @@ impl Connection {
     }
 
     /// The next report, if it comes before `deadline_ns`.
-    pub(super) fn next(&mut self, deadline_ns: u64, options: &Options) -> Result<Report, Silence> {
+    pub(crate) fn next(&mut self, deadline_ns: u64, options: &Options) -> Result<Report, Silence> {
         loop {
             match self.reports.recv_timeout(LOOK_UP) {
                 Ok(report) => return Ok(report),
@@ -108,13 +118,13 @@ impl Connection {
         }
     }
 
-    pub(super) const fn is_closed(&self) -> bool {
+    pub(crate) const fn is_closed(&self) -> bool {
         self.closed
     }
 
     /// Lets the supervisor end all, and waits until it has. Returns its last words. One that does not end is killed; what it
     /// kept is found by its note.
-    pub(super) fn close(&mut self, now_ns: fn() -> u64) -> Vec<Report> {
+    pub(crate) fn close(&mut self, now_ns: fn() -> u64) -> Vec<Report> {
         self.orders = None;
         let deadline_ns = now_ns() + END_MAX_NS;
         let mut last = Vec::new();

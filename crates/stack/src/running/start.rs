@@ -78,7 +78,8 @@ fn start_once(spec: &Spec, options: &Options, built: Option<&Built>) -> Result<R
     };
     let served = served(spec, &place, &layout, built);
     let user = uid(&place);
-    let warnings = layout.warnings.clone();
+    let of_build = built.map_or(&[][..], |built| &built.warnings);
+    let warnings = [of_build, &layout.warnings].concat();
     let mut running = Running {
         spec: spec.clone(),
         options: options.clone(),
@@ -226,6 +227,7 @@ pub(super) fn launch(process: &Process, stop: Stop, spec: &Spec, place: &Place) 
         output: place.path(OUTPUT).join(format!("{}.out", process.name)),
         account: account(process, spec, place).map(|account| (account.uid, account.gid)),
         cpus: place.cpus.clone(),
+        has_pipes: false,
         stop,
     }
 }

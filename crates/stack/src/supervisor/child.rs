@@ -2,9 +2,10 @@
 
 use super::orders::{How, Launch};
 use super::processes::{self, DISAPPEAR_NS, end_session};
+use crate::group::Group;
 use crate::layout::Stop;
 use crate::state::Mark;
-use crate::sys::{self, Pipes};
+use crate::sys;
 use rustix::fs::{Mode, OFlags, fchmod};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::CpuSet;
@@ -27,12 +28,7 @@ pub(crate) struct Child {
 }
 
 impl Child {
-    pub(super) fn spawn(launch: &Launch) -> std::io::Result<Self> {
-        Self::spawn_with(launch, None)
-    }
-
-    /// One that has these descriptors besides.
-    pub(crate) fn spawn_with(launch: &Launch, pipes: Option<Pipes>) -> std::io::Result<Self> {
+    pub(super) fn spawn(launch: &Launch, group: Option<&Group>) -> std::io::Result<Self> {
         let output = output(&launch.output)?;
         let mut command = Command::new(&launch.program);
         command.args(&launch.args).current_dir(&launch.dir);
@@ -42,7 +38,8 @@ impl Child {
             // std leaves the other groups of root behind when it changes the user.
             command.uid(uid).gid(gid);
         }
-        sys::prepare(&mut command, cpu_set(&launch.cpus), pipes);
+        let group = group.map(Group::entrance).transpose()?;
+        sys::prepare(&mut command, cpu_set(&launch.cpus), group);
         let process = command.spawn()?;
         let pid = process.id().cast_signed();
         let mark = Mark::of(pid).unwrap_or(Mark { pid, start: 0 });
@@ -126,6 +123,7 @@ mod tests {
             output: dir.join("sh.out"),
             account: None,
             cpus: Vec::new(),
+            has_pipes: false,
             stop: Stop { signal: 15, kill_after_ms: 100 },
         }
     }
@@ -140,14 +138,14 @@ mod tests {
         let victim = dir.path().join("victim");
         std::fs::write(&victim, "as it was").expect("a file");
         symlink(&victim, dir.path().join("sh.out")).expect("a link");
-        assert!(Child::spawn(&launch("echo planted", dir.path())).is_err());
+        assert!(Child::spawn(&launch("echo planted", dir.path()), None).is_err());
         assert_eq!(written(victim), "as it was");
     }
 
     #[test]
     fn a_process_gets_the_environment_that_it_was_given_and_no_more() {
         let dir = tempfile::tempdir().expect("a directory");
-        let mut child = Child::spawn(&launch("exec env", dir.path())).expect("it starts");
+        let mut child = Child::spawn(&launch("exec env", dir.path()), None).expect("it starts");
         child.process.wait().expect("our own child");
         let all = written(dir.path().join("sh.out"));
         let names: Vec<&str> = all.lines().filter_map(|line| Some(line.split_once('=')?.0)).collect();
@@ -160,7 +158,7 @@ mod tests {
     fn a_process_that_ignores_the_signal_is_killed_with_what_it_has_started() {
         let dir = tempfile::tempdir().expect("a directory");
         let script = "trap '' TERM; sleep 77 & echo up; while :; do sleep 77; done";
-        let mut child = Child::spawn(&launch(script, dir.path())).expect("it starts");
+        let mut child = Child::spawn(&launch(script, dir.path()), None).expect("it starts");
         let is_up = (0..5000).any(|_| {
             std::thread::sleep(LOOK_UP);
             !written(dir.path().join("sh.out")).is_empty()

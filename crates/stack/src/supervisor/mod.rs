@@ -2,7 +2,8 @@
 //!
 //! It reads orders from its stdin and answers on its stdout, one JSON object a line. When its stdin ends, plimsoll is
 //! gone: it ends what it has started, removes the state directory, and goes too. It is the *subreaper* of all its
-//! descendants (prctl(2)), so that none can hide behind a parent that has ended.
+//! descendants (prctl(2)), so that none can hide behind a parent that has ended, and where it can it puts them into a control
+//! group of their own ([`Group`]), which the kernel ends as a whole.
 //!
 //! nginx and others leave their workers running when their master is killed, and nothing within plimsoll can act when
 //! plimsoll is killed. The servers hear of the supervisor's own end by the kernel's parent-death signal, set after the
@@ -18,16 +19,18 @@ mod logs;
 mod orders;
 mod processes;
 
-pub(crate) use child::Child;
 pub(crate) use disk::{KEPT_BYTES, is_full};
-pub(crate) use logs::Logs;
 pub(crate) use orders::{How, Launch, Order, Report};
 pub(crate) use processes::{end_session, members, send};
 
 use crate::error::StackError;
+use crate::group::{self, Group};
 use crate::standing::Standing;
 use crate::state::{self, Mark, Note, boot};
+use crate::sys;
+use child::Child;
 use disk::Disk;
+use logs::Logs;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::io::{self, BufRead, Write, stdin, stdout};
 use std::path::{Path, PathBuf};
@@ -66,6 +69,8 @@ struct Supervisor {
     dir: PathBuf,
     now_ns: fn() -> u64,
     note: Note,
+    /// Of all that is started; none where there can be none.
+    group: Option<Group>,
     /// In the order of their start.
     children: Vec<Child>,
     logs: Logs,
@@ -88,12 +93,20 @@ impl Supervisor {
             signal_hook::flag::register(signal, Arc::clone(&stop))?;
         }
         let own = Mark::of(rustix::process::getpid().as_raw_nonzero().get()).unwrap_or_default();
-        let note = Note { boot: boot(), owner: owner.unwrap_or_default(), supervisor: own, ..Note::default() };
+        let mut note = Note { boot: boot(), owner: owner.unwrap_or_default(), supervisor: own, ..Note::default() };
+        // It is noted before it is made: whoever is killed in between leaves nothing that nobody finds.
+        note.group = Group::place(dir);
         note.write(dir).map_err(io::Error::other)?;
+        let group = note.group.clone().and_then(Group::make);
+        if group.is_none() {
+            note.group = None;
+            note.write(dir).map_err(io::Error::other)?;
+        }
         let supervisor = Self {
             dir: dir.to_owned(),
             now_ns,
             note,
+            group,
             children: Vec::new(),
             logs: Logs::new(dir),
             disk: Disk::new(dir),
@@ -151,7 +164,9 @@ impl Supervisor {
     }
 
     fn start(&mut self, launch: &Launch) {
-        let report = match Child::spawn(launch) {
+        // It inherits them. Nobody else has them when this is over, so that each side hears when the other has ended.
+        let pipes = launch.has_pipes.then(sys::handed_over);
+        let report = match Child::spawn(launch, self.group.as_ref()) {
             Ok(child) => {
                 self.note.services.push((child.mark, launch.program.clone()));
                 // Without the note a later `--clean` finds less; the server runs all the same.
@@ -162,6 +177,7 @@ impl Supervisor {
             }
             Err(error) => Report::Failed { name: launch.name.clone(), why: why(launch, &error) },
         };
+        drop(pipes);
         tell(&report);
     }
 
@@ -177,8 +193,15 @@ impl Supervisor {
 
     /// Ends what has left the session of a process that has ended. While others run it may be theirs, and waits for their end.
     fn end_strays(&self) {
-        if self.children.is_empty() {
-            processes::end_descendants(self.now_ns);
+        if !self.children.is_empty() {
+            return;
+        }
+        if let Some(group) = &self.group {
+            group.kill(self.now_ns);
+        }
+        let pids = processes::end_descendants(self.now_ns);
+        if !pids.is_empty() {
+            tell(&Report::Unended { pids });
         }
     }
 
@@ -219,6 +242,10 @@ impl Supervisor {
     /// Ends all and tidies up.
     fn end_all(&mut self) {
         self.end_services();
+        if self.note.group.as_deref().is_some_and(|group| group::remove(group).is_err()) {
+            // The note of it stays, for `--clean`.
+            return;
+        }
         // What cannot be removed, or be marked as kept, is left to `--clean`.
         let _ = if self.keep_state { state::keep(&self.dir) } else { state::remove(&self.dir) };
     }

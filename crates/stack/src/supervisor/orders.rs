@@ -59,6 +59,11 @@ pub(crate) enum Report {
         /// Its path, without control characters.
         path: String,
     },
+    /// What the servers have started and cannot be ended.
+    Unended {
+        /// The numbers of these processes.
+        pids: Vec<i32>,
+    },
     /// The file system of the state directory was full, and all was ended.
     DiskFull,
 }
@@ -87,6 +92,8 @@ pub(crate) struct Launch {
     pub(crate) account: Option<(u32, u32)>,
     /// Empty: all.
     pub(crate) cpus: Vec<u32>,
+    /// True if it gets the descriptors 3 and 4 that the supervisor was started with.
+    pub(crate) has_pipes: bool,
     pub(crate) stop: Stop,
 }
 

@@ -4,7 +4,8 @@ use crate::state::{Mark, stat};
 use procfs::process::{Stat, all_processes};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
-use rustix::process::{WaitId, WaitIdOptions, WaitOptions, getpid, waitid, waitpid};
+use rustix::process::{WaitId, WaitIdOptions, WaitOptions, getpid, wait, waitid, waitpid};
+use std::fs::DirEntry;
 use std::time::Duration;
 
 /// Time that killed processes are given to disappear; the kernel needs less unless one hangs in a device.
@@ -12,6 +13,8 @@ pub(super) const DISAPPEAR_NS: u64 = 3_000_000_000;
 const LOOK_UP: Duration = Duration::from_millis(2);
 /// Rounds in which what has ended is taken in; the rest comes with the next look.
 const REAP_ROUNDS: usize = 100;
+/// Children that are taken in before the next are killed.
+const REAP_MAX: usize = 1000;
 
 /// Processes of the session that `leader` began, alive. Empty when its number belongs to another process by now.
 pub(crate) fn members(leader: Mark) -> Vec<Mark> {
@@ -31,9 +34,58 @@ pub(super) fn end(family: &[Mark], now_ns: fn() -> u64) {
     until_gone(|| family.iter().copied().filter(|mark| mark.is_alive()).collect(), now_ns);
 }
 
-/// Kills all that descends from this process.
-pub(super) fn end_descendants(now_ns: fn() -> u64) {
-    until_gone(|| descendants(getpid().as_raw_nonzero().get()), now_ns);
+/// Kills all that descends from this process, none of whose children is waited for by anybody else. Returns the numbers of
+/// those that could not be ended.
+///
+/// This process is the subreaper of its descendants: whoever loses its parent becomes its child, before that parent can be
+/// waited for. So it is enough to kill children again and again, and "there is no child" (ECHILD, wait(2)) is certain, where a
+/// search through `/proc` misses those that are born meanwhile. Until it has been waited for, a child keeps its number.
+pub(super) fn end_descendants(now_ns: fn() -> u64) -> Vec<i32> {
+    let deadline_ns = now_ns() + DISAPPEAR_NS;
+    let mut before = Vec::new();
+    while !has_no_child() {
+        let children = children();
+        if now_ns() > deadline_ns {
+            return children;
+        }
+        for pid in children.iter().copied().filter_map(Pid::from_raw) {
+            let _ = kill_process(pid, Signal::KILL);
+        }
+        // Those that fork have to be met before they do so again: one rests only when nobody new has come.
+        if children == before {
+            std::thread::sleep(LOOK_UP);
+        }
+        before = children;
+    }
+    Vec::new()
+}
+
+/// Takes in children that have ended. True if there is none any more.
+fn has_no_child() -> bool {
+    for _ in 0..REAP_MAX {
+        match wait(WaitOptions::NOHANG) {
+            Ok(Some(_)) | Err(Errno::INTR) => {}
+            Ok(None) => return false,
+            Err(_) => return true,
+        }
+    }
+    false
+}
+
+/// The children of this process, as the kernel lists them where it was built to; else by a search.
+fn children() -> Vec<i32> {
+    let listed = |entry: DirEntry| std::fs::read_to_string(entry.path().join("children")).ok();
+    let threads: Option<Vec<String>> =
+        std::fs::read_dir("/proc/self/task").ok().and_then(|threads| threads.flatten().map(listed).collect());
+    match threads {
+        Some(lists) => {
+            lists.iter().flat_map(|list| list.split_whitespace()).filter_map(|pid| pid.parse().ok()).collect()
+        }
+        None => {
+            let own = getpid().as_raw_nonzero().get();
+            alive().filter(|stat| stat.ppid == own).map(|stat| stat.pid).collect()
+        }
+    }
 }
 
 /// Children, their children, and so on.

@@ -13,7 +13,10 @@ use std::sync::Arc;
 use std::time::Duration;
 use ureq::Agent;
 use ureq::config::Config;
+use ureq::http::Uri;
 use ureq::tls::TlsConfig;
+use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
+use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
 
 /// An answer that takes longer is none.
 const ANSWER: Duration = Duration::from_secs(5);
@@ -38,6 +41,17 @@ pub(crate) struct Asker {
     uid: u32,
 }
 
+/// Finds the address of a server on the thread that asks: its URL has an address of this machine, for which ureq itself starts
+/// a thread at each question, and panics where none can be started.
+#[derive(Debug)]
+struct OnThisThread;
+
+impl Resolver for OnThisThread {
+    fn resolve(&self, uri: &Uri, config: &Config, _timeout: NextTimeout) -> Result<ResolvedSocketAddrs, ureq::Error> {
+        DefaultResolver::default().resolve(uri, config, NextTimeout::default())
+    }
+}
+
 impl Asker {
     /// Asks servers that run as the user `uid`.
     pub(crate) fn new(uid: u32) -> Self {
@@ -53,7 +67,7 @@ impl Asker {
             .max_idle_connections(0)
             .timeout_global(Some(ANSWER))
             .build();
-        Self { agent: Agent::new_with_config(config), uid }
+        Self { agent: Agent::with_parts(config, DefaultConnector::default(), OnThisThread), uid }
     }
 
     pub(crate) fn look(&self, ready: &Ready, layout: &Layout) -> Look {

@@ -40,6 +40,8 @@ pub(super) struct Asked<'a> {
     pub(super) crc32: u32,
     /// True if it showed the token of the server.
     pub(super) authorized: bool,
+    /// True if a page of another origin sent it.
+    pub(super) is_foreign: bool,
     /// When it was read; ns since the start.
     pub(super) now_ns: u64,
 }
@@ -169,6 +171,10 @@ impl Answers {
             return (now, false);
         }
         let guard = &self.shared.config.guard;
+        if plan.is_guarded() && asked.is_foreign && *guard == Guard::Open {
+            foreign(request, out);
+            return (now, false);
+        }
         if plan.is_guarded() && !guard.admits(asked.authorized) {
             unauthorized(request, guard, out);
             return (now, false);
@@ -388,6 +394,12 @@ fn unauthorized(request: &Request, guard: &Guard, out: &mut Vec<u8>) {
     }
     let body = page::error("/cpu, /sleep, /pool and faults need the token of this server: Authorization: Bearer TOKEN");
     respond(request, Plain { headers: &[("WWW-Authenticate", "Bearer")], ..json(401, body.as_bytes()) }, out);
+}
+
+/// The answer to a page of another site that asks for what is guarded.
+fn foreign(request: &Request, out: &mut Vec<u8>) {
+    let why = "/cpu, /sleep, /pool and faults are not for pages of other sites; open the URL itself, or send no Origin";
+    respond(request, json(403, page::error(why).as_bytes()), out);
 }
 
 /// The methods an endpoint takes when `method` is none of them. Load with bodies may go anywhere but to pages.

@@ -11,6 +11,7 @@ use wire::tls::TlsError;
 use super::body::{Body, Source};
 use super::clients::Slot;
 use super::deadlines::Waits;
+use super::site::Site;
 use net::{TlsStream, TlsStreamError};
 
 /// Longest request head; beyond it is 414 or 431.
@@ -76,6 +77,8 @@ pub(super) struct Incoming {
     pub(super) crc32: crc32fast::Hasher,
     /// It shows the token of the server.
     pub(super) authorized: bool,
+    /// Whose page asks.
+    pub(super) site: Site,
     /// Its head is complete.
     pub(super) in_body: bool,
     /// Lengths that its head gives.
@@ -91,6 +94,8 @@ pub(super) struct Complete {
     pub(super) crc32: u32,
     /// It showed the token of the server.
     pub(super) authorized: bool,
+    /// A page of another origin sent it.
+    pub(super) is_foreign: bool,
 }
 
 /// What became of bytes that were to be sent.
@@ -135,8 +140,10 @@ impl Incoming {
 
     /// Ends the request, and is ready for the next.
     pub(super) fn complete(&mut self) -> Complete {
-        let complete = Complete { crc32: self.crc32.clone().finalize(), authorized: self.authorized };
+        let is_foreign = self.site.is_foreign(&self.host);
+        let complete = Complete { crc32: self.crc32.clone().finalize(), authorized: self.authorized, is_foreign };
         self.crc32.reset();
+        self.site.forget();
         (self.authorized, self.in_body, self.lengths, self.begun_ns) = (false, false, 0, None);
         complete
     }

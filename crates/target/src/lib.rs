@@ -23,6 +23,7 @@ mod pool;
 mod query;
 mod random;
 mod route;
+mod site;
 mod slab;
 mod stats;
 mod timers;

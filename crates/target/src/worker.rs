@@ -94,12 +94,14 @@ impl RequestSink for Bodies<'_> {
                 self.incoming.host.clear();
                 self.incoming.host.push_str(str::from_utf8(value).unwrap_or_default());
             }
+            6 if name.eq_ignore_ascii_case(b"origin") => self.incoming.site.origin(value),
             13 if name.eq_ignore_ascii_case(b"authorization") => {
                 self.incoming.authorized = self.guard.is_shown(value, self.keys);
             }
             14 if name.eq_ignore_ascii_case(b"content-length") => {
                 self.incoming.lengths += value.split(|byte| *byte == b',').count();
             }
+            14 if name.eq_ignore_ascii_case(b"sec-fetch-site") => self.incoming.site.fetched(value),
             _ => {}
         }
     }
@@ -465,9 +467,9 @@ impl Worker {
             };
             stats.arrival(now_ns);
             let begin = self.out.len();
-            let Complete { crc32, authorized } = connection.incoming.complete();
+            let Complete { crc32, authorized, is_foreign } = connection.incoming.complete();
             let (target, host) = (connection.machine.target(), connection.incoming.host.as_str());
-            let asked = Asked { request, target, host, crc32, authorized, now_ns };
+            let asked = Asked { request, target, host, crc32, authorized, is_foreign, now_ns };
             let answer = self.answers.answer(&asked, &mut self.out);
             (connection.last, connection.reset, connection.dropped) = (!answer.keepalive, answer.reset, answer.dropped);
             if answer.burn_ns == 0 && answer.due_ns.is_none() {

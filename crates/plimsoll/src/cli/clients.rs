@@ -128,7 +128,8 @@ pub(crate) struct AgentArgs {
     pub(crate) token_file: Option<PathBuf>,
     /// Port of 127.0.0.1 on which to wait for the coordinator, for a container whose loopback nobody else reaches (k8s://)
     ///
-    /// The first who connects is obeyed, without a token: whoever forwards the port has to have shown who they are.
+    /// The first who connects is obeyed, without a token: whoever forwards the port has to have shown who they are. Root may
+    /// do so in a container only.
     #[arg(long, value_name = "PORT")]
     pub(crate) listen: Option<u16>,
     /// How long to try while nobody listens at that address, or to wait on that port

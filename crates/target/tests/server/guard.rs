@@ -80,3 +80,35 @@ fn a_closed_guard_opens_to_nobody() {
         assert!((200..300).contains(&ask(&mut client, path, "").0), "{path}");
     }
 }
+
+/// A page of any site that somebody on this machine opened could keep the server busy.
+#[test]
+fn a_page_of_another_site_keeps_an_open_server_busy_with_nothing() {
+    for (server, tls) in [(serve(TargetConfig::default()), false), (serve_tls(TargetConfig::default()), true)] {
+        let mut client = if tls { Client::secure(&server, &trusting(ALL_VERSIONS)) } else { Client::new(&server) };
+        let mut ask = |path: &str, header: &str| {
+            client.send(&format!("GET {path} HTTP/1.1\r\nHost: own.test:80\r\n{header}\r\n\r\n"));
+            let response = client.response();
+            (response.status, response.text())
+        };
+        let foreign =
+            ["Origin: http://evil.test", "origin: null", "Sec-Fetch-Site: cross-site", "SEC-FETCH-SITE: same-site"];
+        for (path, header) in GUARDED.iter().flat_map(|path| foreign.iter().map(move |header| (path, header))) {
+            let (status, answer) = ask(path, header);
+            assert_eq!(status, 403, "{path} {header}: {answer}");
+            assert!(answer.contains("other sites"), "{answer}");
+        }
+        let own = ["Origin: http://OWN.test:80", "Sec-Fetch-Site: same-origin", "Sec-Fetch-Site: none", "X-Origin: a"];
+        for header in own {
+            assert_eq!(ask("/cpu?us=1", header).0, 200, "{header}");
+        }
+        for (path, header) in OPEN.iter().flat_map(|path| foreign.iter().map(move |header| (path, header))) {
+            assert!((200..300).contains(&ask(path, header).0), "{path} {header}");
+        }
+    }
+    // With a token it is the token that counts: a page of another site has none.
+    let server = serve(guarded(token()));
+    let mut client = Client::new(&server);
+    let bearer = format!("Bearer {SECRET}\r\nOrigin: http://dashboard.test");
+    assert_eq!(ask(&mut client, "/cpu?us=1", &bearer).0, 200);
+}

@@ -41,8 +41,8 @@ const KINDS: [&str; 3] = ["dependencies", "dev-dependencies", "build-dependencie
 
 /// Fails on an edge outside the table, in any kind of dependency and under any `target`.
 ///
-/// Narrower than its row: `lab` is a dev-dependency everywhere, and `wire` is one of `plimsoll`, which reaches protocols
-/// through `engine`, and of `lab`, which has no product code on the wire.
+/// Narrower than its row: `lab` is a dev-dependency everywhere, and `wire` is one of `lab`, which has no product code on the
+/// wire.
 pub(super) fn check(path: &str, text: &str) -> Vec<Violation> {
     let manifest: Table = match text.parse() {
         Ok(manifest) => manifest,
@@ -57,7 +57,7 @@ pub(super) fn check(path: &str, text: &str) -> Vec<Violation> {
         if !ALLOWED.iter().any(|(own, _)| *own == dependency.as_str()) {
             continue;
         }
-        let of_tests = dependency == "lab" || (["plimsoll", "lab"].contains(&name) && dependency == "wire");
+        let of_tests = dependency == "lab" || (name == "lab" && dependency == "wire");
         if !allowed.contains(&dependency.as_str()) || (of_tests && kind != "dev-dependencies") {
             violations.push(Violation::new(path, 0, format!("`{name}` may not have `{dependency}` in {kind}")));
         }
@@ -112,9 +112,9 @@ mod tests {
     }
 
     #[test]
-    fn plimsoll_uses_wire_in_tests_only() {
-        assert_eq!(violations("plimsoll", "[dev-dependencies]\nwire.workspace = true\n"), 0);
-        assert_eq!(violations("plimsoll", "[dependencies]\nwire.workspace = true\n"), 1);
+    fn lab_uses_wire_in_tests_only() {
+        assert_eq!(violations("lab", "[dev-dependencies]\nwire.workspace = true\n"), 0);
+        assert_eq!(violations("lab", "[dependencies]\nwire.workspace = true\n"), 1);
     }
 
     #[test]

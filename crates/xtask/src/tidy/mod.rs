@@ -96,6 +96,7 @@ fn check(path: &str, text: &str) -> Vec<Violation> {
         violations.extend(places::one_clock(path, &code));
         violations.extend(places::unsafe_code(path, &code));
         violations.extend(places::printing(path, &code));
+        violations.extend(places::threads(path, &code));
     }
     violations.extend(size::file(path, text));
     if path.starts_with("crates/") && path.ends_with("/Cargo.toml") {

@@ -1,10 +1,11 @@
-//! Things that may stand in one place only: the clock, `unsafe`, printing.
+//! Things that may stand in one place only, or nowhere: the clock, `unsafe`, printing, threads whose start panics.
 
 use super::Violation;
 use super::code::{is_word_at, line_of, words};
 
 const CLOCK_FILE: &str = "crates/clock/src/lib.rs";
 const CLOCK_READS: [&str; 4] = ["Instant::now", "SystemTime::now", "Timestamp::now", "clock_gettime"];
+const THREAD_STARTS: [&str; 2] = ["thread::spawn", "scope.spawn"];
 const PRINT_MACROS: [&str; 4] = ["println", "eprintln", "print", "eprint"];
 
 /// Time is read in one file and passed down as `now`: a protocol, a schedule or a statistic that reads a clock
@@ -52,6 +53,25 @@ pub(super) fn printing(path: &str, code: &str) -> Vec<Violation> {
     calls.collect()
 }
 
+/// Threads are started by `Builder`, which returns the error when the system gives none: `thread::spawn` and the `spawn` of a
+/// scope panic then, and the program ends with a backtrace in the place of one line.
+///
+/// Exempt: tests, xtask and lab.
+pub(super) fn threads(path: &str, code: &str) -> Vec<Violation> {
+    let is_test = has_component(path, "tests") || path.ends_with("/tests.rs") || has_component(path, "refused");
+    if is_tool(path) || is_test {
+        return Vec::new();
+    }
+    let product = code.split("#[cfg(test)]").next().unwrap_or_default();
+    let starts = THREAD_STARTS.iter().flat_map(|start| words(product, start).map(move |at| (at, start)));
+    starts
+        .map(|(at, start)| {
+            let message = format!("`{start}` panics without a thread: use `thread::Builder` and say the error");
+            Violation::new(path, line_of(code, at), message)
+        })
+        .collect()
+}
+
 fn is_tool(path: &str) -> bool {
     ["crates/xtask/", "crates/lab/"].iter().any(|tool| path.starts_with(tool))
 }
@@ -63,7 +83,7 @@ fn has_component(path: &str, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::code::mask;
-    use super::{one_clock, printing, unsafe_code};
+    use super::{one_clock, printing, threads, unsafe_code};
 
     #[test]
     fn the_clock_is_read_in_one_file() {
@@ -77,6 +97,23 @@ mod tests {
             }
         }
         assert_eq!(one_clock("crates/engine/src/worker.rs", &mask("// Instant::now is banned\nfn f(now: u64) {}")), []);
+    }
+
+    #[test]
+    fn threads_that_cannot_be_started_are_errors() {
+        for start in ["std::thread::spawn(work)", "thread::spawn(work)", "scope.spawn(work)"] {
+            let code = format!("fn f() {{\n    {start};\n}}\n");
+            let found = threads("crates/engine/src/run.rs", &code);
+            assert_eq!(found.len(), 1, "{start}");
+            assert_eq!(found[0].line, 2);
+            for exempt in
+                ["crates/target/tests/server/main.rs", "crates/engine/src/sim/tests.rs", "crates/lab/src/a.rs"]
+            {
+                assert_eq!(threads(exempt, &code), []);
+            }
+            assert_eq!(threads("crates/engine/src/run.rs", &format!("#[cfg(test)]\nmod tests {{\n{code}}}\n")), []);
+        }
+        assert_eq!(threads("crates/engine/src/run.rs", "Builder::new().spawn(work)?; spawn_scoped(scope, work)?;"), []);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use clock::monotonic_ns;
 use std::io::Write;
 use std::net::TcpStream;
 use std::sync::atomic::AtomicBool;
+use std::thread::Builder;
 use std::time::Duration;
 
 /// Takes the client's part in a probe.
@@ -28,10 +29,11 @@ fn on_all(part: &ProbeMessage, direction: u8, carry: impl Fn(&mut TcpStream) + S
         shortest_ns = shortest_ns.min(monotonic_ns() - before_ns);
     }
     std::thread::scope(|scope| {
-        for stream in &mut streams {
-            scope.spawn(|| carry(stream));
-        }
-    });
+        streams.iter_mut().try_for_each(|stream| {
+            Builder::new().name("bandwidth".into()).spawn_scoped(scope, || carry(stream)).map(drop)
+        })
+    })
+    .map_err(|error| format!("cannot start a thread: {error}"))?;
     Ok(shortest_ns)
 }
 

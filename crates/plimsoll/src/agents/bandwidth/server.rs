@@ -11,6 +11,7 @@ use std::io::Read;
 use std::net::{IpAddr, TcpListener, TcpStream};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::thread::Builder;
 use std::time::Duration;
 
 /// How often it is looked whether somebody has connected.
@@ -45,7 +46,7 @@ pub(crate) fn serve(probe: &ServeProbe, stop: &AtomicBool, listening: impl FnOnc
         client: OnceLock::new(),
     };
     let until_ns = monotonic_ns().saturating_add(PROBE_LISTEN_NS);
-    std::thread::scope(|scope| {
+    std::thread::scope(|scope| -> Result<(), String> {
         let (wanted, mut accepted) = (2 * probe.connections, 0);
         while monotonic_ns() < until_ns && !stop.load(Ordering::Relaxed) {
             if serving.ended.load(Ordering::Relaxed) >= wanted || accepted >= wanted + STRANGERS_MAX {
@@ -55,12 +56,15 @@ pub(crate) fn serve(probe: &ServeProbe, stop: &AtomicBool, listening: impl FnOnc
                 Ok((stream, from)) => {
                     accepted += 1;
                     let serving = &serving;
-                    scope.spawn(move || serving.connection(stream, from.ip()));
+                    let serve = move || serving.connection(stream, from.ip());
+                    let started = Builder::new().name("bandwidth".into()).spawn_scoped(scope, serve);
+                    started.map_err(|error| format!("cannot start a thread: {error}"))?;
                 }
                 Err(_) => std::thread::sleep(LOOK_UP),
             }
         }
-    });
+        Ok(())
+    })?;
     let received = hold(&serving.to_server.meter).received();
     match serving.client.get() {
         None => Err(format!("nobody connected to port {port} of {}", probe.address, port = port_of(&listener))),

@@ -1,11 +1,13 @@
 //! Certificates of both ends, made of the token: each end makes both, shows its own and takes none but the other's, to the byte.
 //!
-//! The keys are Ed25519, their seeds HKDF-SHA-256 of the token with the side's name. TLS 1.3 alone is spoken, and no session is
+//! The keys are Ed25519, their seeds HKDF-SHA-256 of a root with the side's name. The root is PBKDF2-HMAC-SHA-256 of the token:
+//! whoever connects sees a certificate, and can try tokens against it without asking anybody, so that a try has to be expensive. TLS 1.3 alone is spoken, and no session is
 //! resumed: each handshake proves that the peer has the key. The protocol name (ALPN) has the build, so that another build is
 //! refused before it counts as an agent.
 
 use super::token::Token;
 use rcgen::{CertificateParams, DnType, KeyPair, SerialNumber};
+use ring::pbkdf2::{self, PBKDF2_HMAC_SHA256};
 use rustls::client::Resumption;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::ring::cipher_suite::TLS13_AES_128_GCM_SHA256;
@@ -17,13 +19,17 @@ use rustls::version::TLS13;
 use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, DistinguishedName, Error, ServerConfig, SignatureScheme,
 };
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 /// What an Ed25519 seed follows in PKCS #8 (RFC 8410, section 7).
 const PKCS8_BEFORE_SEED: [u8; 16] =
     [0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20];
 const SEED_BYTES: usize = 32;
-const SALT: &[u8] = b"plimsoll agent --connect, version 1";
+const ROOT_BYTES: usize = 32;
+const SALT: &[u8] = b"plimsoll agent --connect, version 2";
+/// Hashes of one derivation: what OWASP asks for passwords (2023), about a quarter of a second.
+const ITERATIONS: NonZeroU32 = NonZeroU32::new(600_000).expect("it is not 0");
 /// Serial number of both, so that they are the same wherever they are made.
 const SERIAL: u64 = 1;
 
@@ -51,8 +57,9 @@ struct Identity {
 
 /// How the coordinator speaks to all agents of a build; an error says why it cannot.
 pub(super) fn coordinator(token: &Token, build: &str) -> Result<Arc<ServerConfig>, String> {
-    let Identity { certificate, key } = identity(token, Side::Coordinator)?;
-    let agents = Arc::new(Pinned::new(identity(token, Side::Agent)?.certificate));
+    let root = Root::new(token);
+    let Identity { certificate, key } = identity(&root, Side::Coordinator)?;
+    let agents = Arc::new(Pinned::new(identity(&root, Side::Agent)?.certificate));
     let mut config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
         .with_protocol_versions(&[&TLS13])
         .map_err(text)?
@@ -66,8 +73,9 @@ pub(super) fn coordinator(token: &Token, build: &str) -> Result<Arc<ServerConfig
 
 /// How an agent of a build speaks to its coordinator; an error says why it cannot.
 pub(super) fn agent(token: &Token, build: &str) -> Result<Arc<ClientConfig>, String> {
-    let Identity { certificate, key } = identity(token, Side::Agent)?;
-    let coordinator = Arc::new(Pinned::new(identity(token, Side::Coordinator)?.certificate));
+    let root = Root::new(token);
+    let Identity { certificate, key } = identity(&root, Side::Agent)?;
+    let coordinator = Arc::new(Pinned::new(identity(&root, Side::Coordinator)?.certificate));
     let mut config = ClientConfig::builder_with_provider(Arc::new(default_provider()))
         .with_protocol_versions(&[&TLS13])
         .map_err(text)?
@@ -88,9 +96,20 @@ fn text(error: impl ToString) -> String {
     error.to_string()
 }
 
-fn identity(token: &Token, side: Side) -> Result<Identity, String> {
+/// What the keys of both sides are made of.
+struct Root([u8; ROOT_BYTES]);
+
+impl Root {
+    fn new(token: &Token) -> Self {
+        let mut root = [0; ROOT_BYTES];
+        pbkdf2::derive(PBKDF2_HMAC_SHA256, ITERATIONS, SALT, token.secret().as_bytes(), &mut root);
+        Self(root)
+    }
+}
+
+fn identity(root: &Root, side: Side) -> Result<Identity, String> {
     let suite = TLS13_AES_128_GCM_SHA256.tls13().ok_or("no HKDF")?;
-    let expander = suite.hkdf_provider.extract_from_secret(Some(SALT), token.secret().as_bytes());
+    let expander = suite.hkdf_provider.extract_from_secret(Some(SALT), &root.0);
     let mut seed = [0; SEED_BYTES];
     expander.expand_slice(&[side.name().as_bytes()], &mut seed).map_err(|_| "no HKDF")?;
     let key = PrivatePkcs8KeyDer::from([&PKCS8_BEFORE_SEED[..], &seed].concat());
@@ -221,7 +240,7 @@ mod tests {
     }
 
     fn of(token: &Token, side: Side) -> Identity {
-        identity(token, side).expect("an identity")
+        identity(&Root::new(token), side).expect("an identity")
     }
 
     /// Why the coordinator and the agent refuse each other, if they do.
@@ -258,6 +277,16 @@ mod tests {
         assert_eq!(of(&one, Side::Agent).certificate, of(&one, Side::Agent).certificate);
         assert_ne!(of(&one, Side::Agent).certificate, of(&one, Side::Coordinator).certificate);
         assert_eq!(refusals(coordinator(&one, "b").unwrap(), agent(&one, "b").unwrap()), [None, None]);
+    }
+
+    /// A guess costs as much as this test waits: with one hash a guess, words are found in seconds.
+    #[test]
+    fn a_token_is_stretched_before_it_is_a_key() {
+        assert!(ITERATIONS.get() >= 600_000);
+        let one = token();
+        let mut once = [0; ROOT_BYTES];
+        pbkdf2::derive(PBKDF2_HMAC_SHA256, NonZeroU32::MIN, SALT, one.secret().as_bytes(), &mut once);
+        assert!(Root::new(&one).0 != once && Root::new(&one).0 == Root::new(&one).0);
     }
 
     #[test]

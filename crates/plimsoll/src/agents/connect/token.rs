@@ -4,7 +4,7 @@
 use crate::exit::CommandError;
 use crate::random;
 use rustix::process::geteuid;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write as _};
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -16,8 +16,11 @@ pub(crate) const TOKEN_VARIABLE: &str = "PLIMSOLL_TOKEN";
 /// Characters of the shortest token: whoever reaches the port can try guesses without asking anybody.
 const LENGTH_MIN: usize = 32;
 const LENGTH_MAX: usize = 1024;
-/// Different characters of a token; a random one of [`LENGTH_MIN`] hexadecimal digits has more.
-const DIFFERENT_MIN: usize = 6;
+/// Fewest bits that the characters of a token, or their differences, seem to hold: 32 random hexadecimal digits have about 117,
+/// and fewer than one in a million has less than this.
+const BITS_MIN: f64 = 88.0;
+/// Fewest different pairs of neighbours: the same 32 digits have about 29, and a word that is repeated has as many as letters.
+const PAIRS_MIN: usize = 20;
 /// Random bytes of one that is made here.
 const RANDOM_BYTES: usize = 32;
 
@@ -136,8 +139,7 @@ impl Token {
 
     fn checked(named: &str, text: &str) -> Result<Self, CommandError> {
         let text = text.trim();
-        let is_weak = text.chars().collect::<BTreeSet<_>>().len() < DIFFERENT_MIN;
-        if !(LENGTH_MIN..=LENGTH_MAX).contains(&text.len()) || is_weak {
+        if !(LENGTH_MIN..=LENGTH_MAX).contains(&text.len()) || !looks_random(text.as_bytes()) {
             return Err(wrong(
                 named,
                 &format!("is no token: {LENGTH_MIN} random characters or more, such as openssl rand -hex 32 prints"),
@@ -145,6 +147,22 @@ impl Token {
         }
         Ok(Self(text.to_owned()))
     }
+}
+
+/// False for what is no random text, such as a word that is repeated, a row of the alphabet or few different characters. Words
+/// that follow each other look random; each guess of these takes the time of a derivation.
+fn looks_random(text: &[u8]) -> bool {
+    let pairs: BTreeSet<_> = text.windows(2).collect();
+    let steps: Vec<u8> = text.windows(2).map(|two| two[1].wrapping_sub(two[0])).collect();
+    pairs.len() >= PAIRS_MIN && bits(text).min(bits(&steps)) >= BITS_MIN
+}
+
+/// Bits in a text by how often each byte is in it (Shannon), as if each were chosen without the others.
+fn bits(text: &[u8]) -> f64 {
+    let mut counts = BTreeMap::new();
+    text.iter().for_each(|byte| *counts.entry(byte).or_insert(0_u32) += 1);
+    let n = text.len() as f64;
+    counts.into_values().map(f64::from).map(|count| count * (n / count).log2()).sum()
 }
 
 fn wrong(named: &str, why: &str) -> CommandError {
@@ -158,6 +176,7 @@ fn unreadable(path: &Path, error: &io::Error) -> CommandError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base64::prelude::{BASE64_STANDARD as STANDARD, Engine};
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
@@ -166,10 +185,32 @@ mod tests {
         assert_eq!(token.secret().len(), 64);
         assert_ne!(token, Token::random().expect("random numbers"));
         assert!(!format!("{token:?}").contains(token.secret()));
-        for text in ["", "short", &"a".repeat(64), &"ab1".repeat(1000)] {
+        let guessed = [
+            "password".repeat(4),
+            "password".repeat(4) + "1234",
+            "0123456789".repeat(4)[..37].to_owned(),
+            "abcdefgh".repeat(5) + "ij",
+        ];
+        let rows = ["abcdefghijklmnopqrstuvwxyz0123456789", "zyxwvutsrqponmlkjihgfedcbaZYXWVUTSRQPONMLKJIHGFEDCBA"];
+        let few = ["a".repeat(64), "ab1".repeat(1000), "aabbbabaabababbbbaababaaabbabababbab".to_owned()];
+        let all = guessed.iter().chain(&few).map(String::as_str).chain(rows).chain(["", "short"]);
+        for text in all {
             let refused = Token::checked("PLIMSOLL_TOKEN", text).expect_err("no token").message;
             assert!(refused.contains("PLIMSOLL_TOKEN") && refused.contains("openssl"), "{refused}");
             assert!(text.len() < 32 || !refused.contains(text), "{refused}");
+        }
+    }
+
+    /// In bytes, hexadecimal digits or base64, as `openssl rand` prints them.
+    #[test]
+    fn random_tokens_of_any_alphabet_are_taken() {
+        for _ in 0..2000 {
+            let hex = Token::random().expect("random numbers").0;
+            let digits = &hex[..LENGTH_MIN];
+            let base64 = STANDARD.encode(random::bytes::<24>().expect("random numbers"));
+            for text in [hex.as_str(), digits, &base64] {
+                assert!(Token::checked("PLIMSOLL_TOKEN", text).is_ok(), "{text}");
+            }
         }
     }
 

@@ -11,9 +11,14 @@ fn free_port() -> SocketAddr {
 }
 
 fn get(address: SocketAddr, path: &str) -> crate::support::Answer {
+    get_of(&address.to_string(), address, path)
+}
+
+/// The same for a Host of one's own.
+fn get_of(host: &str, address: SocketAddr, path: &str) -> crate::support::Answer {
     exchange(
         &Endpoint::plain(address),
-        format!("GET {path} HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n").as_bytes(),
+        format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").as_bytes(),
     )
 }
 
@@ -51,6 +56,11 @@ fn prometheus_gets_counters_that_grow_and_levels_of_now() {
     let answer = get(address, "/metrics");
     assert!(answer.header("content-type").is_some_and(|kind| kind.starts_with("application/openmetrics-text")));
     assert_eq!((get(address, "/").status, get(address, "/metrics?x=1").status), (404, 200));
+    // A page whose name leads here (DNS rebinding) would read the names of processes.
+    let of_page = get_of("evil.example", address, "/metrics");
+    assert_eq!(of_page.status, 421);
+    assert_eq!(String::from_utf8_lossy(&of_page.body).lines().count(), 1);
+    assert_eq!(get_of(&format!("localhost:{}", address.port()), address, "/metrics").status, 200);
     program.signal(Signal::INT);
     assert!(program.end().exits(0).stdout.contains("samples: "));
 }

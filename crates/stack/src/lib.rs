@@ -31,6 +31,7 @@ mod standing;
 mod state;
 mod supervisor;
 mod sys;
+pub mod testing;
 mod topology;
 mod tree;
 

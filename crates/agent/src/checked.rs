@@ -12,7 +12,7 @@ const SLICES_MAX: usize = 64;
 /// Statuses of HTTP.
 const STATUSES: std::ops::RangeInclusive<u16> = 100..=999;
 /// Characters of a text of a peer that are kept.
-const TEXT_MAX: usize = 200;
+pub const TEXT_MAX: usize = 200;
 
 /// Bytes of a name in a sample or a fingerprint, and entries of a list in it.
 const NAME_MAX: usize = 4096;
@@ -26,8 +26,7 @@ static FAILURES: LazyLock<BTreeSet<String>> =
 #[must_use]
 pub fn text(text: &str) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    let plain: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).take(TEXT_MAX).collect();
-    Redacted::text(&plain).into_inner()
+    Redacted::line(line, TEXT_MAX).into_inner()
 }
 
 /// True if a measurement can have made all numbers of a message.

@@ -18,6 +18,8 @@
 //!
 //! Before the first load both kinds of agents may probe the [`bandwidth`] between them.
 //!
+//! Before an agent speaks, the shell of its host says lines ([`shell`]), or a cluster what its pod does ([`pods`]).
+//!
 //! A peer may be hostile: [`frame`] bounds lengths, [`checked`] numbers and texts.
 
 pub mod agent;
@@ -31,8 +33,10 @@ mod link;
 pub mod merge;
 pub mod message;
 pub mod observer;
+pub mod pods;
 pub mod segment;
 pub mod server;
+pub mod shell;
 pub mod sync;
 pub mod testing;
 pub mod totals;

@@ -2,14 +2,18 @@
 
 use crate::agent::{Agent, Order, Report};
 use crate::bandwidth::{Nonce, ProbeMessage, Received, ServeProbe};
+use crate::checked::TEXT_MAX;
 use crate::error::FleetError;
 use crate::fleet::{Fleet, FleetEvent, OnLoss};
 use crate::limits::SYNC_PINGS;
 use crate::message::{Hello, ObserveMessage, PROTOCOL, StartServer};
 use crate::observer::{ObserverEvent, RemoteObserver};
+use crate::pods::{self, PodState};
 use crate::segment::divide;
 use crate::server::{RemoteServer, ServerEvent, ServerOrder};
+use crate::shell::{self, Word};
 use model::{Address, Event, Load, NS_PER_S, Phase, Plan, Stop, Target};
+use serde_json::Value;
 use std::net::{Ipv4Addr, SocketAddr};
 
 /// Who both ends are in tests.
@@ -56,6 +60,58 @@ pub fn fuzz(data: &[u8]) {
     );
     assert_eq!(of_probes(stream, &[]), of_probes(stream, cuts), "the cuts changed what the coordinator saw of a probe");
     assert_eq!(of_coordinator(stream, &[]), of_coordinator(stream, cuts), "the cuts changed what the agent saw");
+}
+
+/// Longest text that is made of texts of a cluster, each of which may become longer when it is redacted.
+const TOLD_CHARS_MAX: usize = 8 * TEXT_MAX;
+
+/// Takes `data` as lines of the shell of a host: no panic; a line that is not meant for the coordinator is none; the reason of a
+/// host is one short line; and how an agent has ended is what the last such line says.
+///
+/// # Panics
+/// When a promise is broken.
+pub fn fuzz_shell(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    for line in text.lines() {
+        let word = shell::word(line);
+        assert!(word.is_none() || line.starts_with(shell::MARK), "{line:?}");
+        assert_eq!(shell::word(&format!("{line}\r\n")), word, "{line:?}");
+        if let Some(Word::Error(why)) = &word {
+            check_told(why);
+            assert_eq!(shell::word(&format!("{}error {why}", shell::MARK)), word, "told again it is the same");
+        }
+    }
+    let ended = shell::ended(&text);
+    assert_eq!(shell::ended(&format!("{text}\n{}ended 137\n", shell::MARK)), Some(137));
+    assert_eq!(shell::ended(&format!("{}ended 7\n{text}", shell::MARK)), ended.or(Some(7)));
+}
+
+/// Takes `data` as a pod, or a list of them, as an API server describes it: no panic; its name is that of a pod, and whatever is
+/// told of it is one short line.
+///
+/// # Panics
+/// When a promise is broken.
+pub fn fuzz_pods(data: &[u8]) {
+    let Ok(value) = serde_json::from_slice::<Value>(data) else { return };
+    let listed = value["items"].as_array().into_iter().flatten();
+    for pod in listed.chain([&value]) {
+        let Some((_, state)) = pods::read(pod) else { continue };
+        let (name, why) = match &state {
+            PodState::Waiting(why) => (None, why.as_ref()),
+            PodState::Running(name) => (Some(name), None),
+            PodState::Ended { pod, why } => (Some(pod), Some(why)),
+        };
+        why.into_iter().for_each(|why| check_told(why));
+        let is_name = |name: &&String| {
+            let is_part = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.".contains(&byte);
+            name.len() < 254 && name.bytes().all(is_part)
+        };
+        assert!(name.is_none_or(|name| is_name(&name)), "{state:?}");
+    }
+}
+
+fn check_told(text: &str) {
+    assert!(text.chars().count() <= TOLD_CHARS_MAX && !text.contains(char::is_control), "{text:?}");
 }
 
 /// The pieces of `stream`; their lengths come from `cuts`, over and over.

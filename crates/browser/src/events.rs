@@ -4,6 +4,7 @@
 //! Times named `timestamp` are seconds of the browser's monotonic clock.
 
 use crate::messages::Message;
+use crate::said::in_a_line;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -187,5 +188,7 @@ impl Event {
 }
 
 fn facts<T: DeserializeOwned>(method: &str, params: Value) -> Result<T, String> {
-    serde_json::from_value(params).map_err(|error| format!("sent an event {method} that is another: {error}"))
+    let another = |error: serde_json::Error| in_a_line(&error.to_string());
+    serde_json::from_value(params)
+        .map_err(|error| format!("sent an event {method} that is another: {}", another(error)))
 }

@@ -12,7 +12,10 @@ mod launch;
 mod messages;
 mod page;
 mod pipe;
+mod said;
 mod session;
+pub mod testing;
+mod waiting;
 
 pub use error::{BROWSERS, BrowserError};
 pub use launch::{BrowserOptions, HEIGHT_PX, WIDTH_PX};

@@ -1,5 +1,6 @@
 //! Messages of the DevTools protocol: JSON objects, each ended by a NUL, without I/O.
 
+use crate::said::in_a_line;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -7,7 +8,7 @@ use serde_json::Value;
 pub(crate) const MESSAGE_BYTES_MAX: usize = 8 << 20;
 
 /// An answer to a command, or an event.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub(crate) struct Message {
     /// Number of the command that it answers.
@@ -26,12 +27,22 @@ pub(crate) struct Message {
 }
 
 /// A command that was refused.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Refusal {
     pub(crate) message: String,
 }
 
-/// Bytes into messages.
+impl Message {
+    /// Reads the text of a message. Fails on what is none.
+    pub(crate) fn read(text: &[u8]) -> Result<Self, String> {
+        let none = |error: serde_json::Error| {
+            format!("sent what is no message of the protocol: {}", in_a_line(&error.to_string()))
+        };
+        serde_json::from_slice(text).map_err(none)
+    }
+}
+
+/// Bytes into the texts of messages.
 #[derive(Debug, Default)]
 pub(crate) struct Reassembly {
     bytes: Vec<u8>,
@@ -45,8 +56,8 @@ impl Reassembly {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// The next whole message; none before all of it is there. Fails on what is no message, or too long to be one.
-    pub(crate) fn next(&mut self) -> Result<Option<Message>, String> {
+    /// The text of the next whole message; none before all of it is there. Fails on one that is too long.
+    pub(crate) fn next(&mut self) -> Result<Option<Vec<u8>>, String> {
         let Some(end) = self.bytes[self.searched..].iter().position(|byte| *byte == 0).map(|at| self.searched + at)
         else {
             self.searched = self.bytes.len();
@@ -55,10 +66,10 @@ impl Reassembly {
                 _ => Err(format!("sent a message of more than {} MiB", MESSAGE_BYTES_MAX >> 20)),
             };
         };
-        let message = serde_json::from_slice(&self.bytes[..end]);
-        self.bytes.drain(..=end);
+        let mut text: Vec<u8> = self.bytes.drain(..=end).collect();
+        text.truncate(end);
         self.searched = 0;
-        message.map(Some).map_err(|error| format!("sent what is no message of the protocol: {error}"))
+        Ok(Some(text))
     }
 }
 
@@ -74,8 +85,8 @@ mod tests {
             let mut found = Vec::new();
             for part in [&text[..split], &text[split..]] {
                 reassembly.add(part);
-                while let Some(message) = reassembly.next().unwrap() {
-                    found.push(message);
+                while let Some(text) = reassembly.next().unwrap() {
+                    found.push(Message::read(&text).unwrap());
                 }
             }
             assert_eq!((found.len(), found[0].id, found[0].result["a"].as_u64()), (2, Some(1), Some(2)), "{split}");
@@ -85,10 +96,16 @@ mod tests {
 
     #[test]
     fn what_is_no_message_or_too_long_is_refused() {
+        assert!(Message::read(b"hello").unwrap_err().contains("no message"));
         let mut reassembly = Reassembly::default();
-        reassembly.add(b"hello\0");
-        assert!(reassembly.next().unwrap_err().contains("no message"));
         reassembly.add(&vec![b'x'; MESSAGE_BYTES_MAX + 1]);
         assert_eq!(reassembly.next().unwrap_err(), "sent a message of more than 8 MiB");
+    }
+
+    /// The text of a message stood in the error, megabytes of it.
+    #[test]
+    fn the_error_of_a_long_message_is_one_short_line() {
+        let error = Message::read(format!("{{\"id\":\"{}\"}}", "x\\n".repeat(100_000)).as_bytes()).unwrap_err();
+        assert!(error.len() < 300 && !error.contains(char::is_control), "{error}");
     }
 }

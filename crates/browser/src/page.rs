@@ -3,14 +3,13 @@
 //! What follows from the events is fixed by recordings of a browser in `fixtures`.
 
 use crate::events::{Answered, Event, Failed, Lifecycle, Navigated, Painted, RequestSent, Response, Timing};
+use crate::said::in_a_line;
 use model::{CacheState, PageFailure, PageFailureKind, PageLoad};
 use std::collections::HashMap;
 use url::Url;
 
 /// Requests that are followed: of a page with more nothing is said.
 const REQUESTS_MAX: usize = 20_000;
-/// Longest text of an error that is kept.
-const REASON_CHARS_MAX: usize = 200;
 /// HTTP statuses from here on are errors.
 const ERROR_STATUS: u16 = 400;
 /// Longest time that is believed; s.
@@ -120,8 +119,7 @@ impl Page {
 
     /// Ends the load for a reason that the events do not tell. The first reason counts.
     pub(crate) fn fail(&mut self, kind: PageFailureKind, why: &str) {
-        let message = why.chars().take(REASON_CHARS_MAX).collect();
-        self.failure.get_or_insert(PageFailure { kind, message });
+        self.failure.get_or_insert_with(|| PageFailure { kind, message: in_a_line(why) });
     }
 
     /// True if there is nothing more to wait for.

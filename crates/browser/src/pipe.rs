@@ -2,12 +2,13 @@
 
 use crate::error::BrowserError;
 use crate::messages::{Message, Reassembly};
+use crate::said::in_a_line;
+use crate::waiting::Waiting;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use serde_json::{Value, json};
 use stack::Piped;
-use std::collections::VecDeque;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -15,17 +16,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const LOOK_UP_NS: u64 = 50_000_000;
 /// Time that an ended browser has until it is known how it ended; ns.
 const ENDING_NS: u64 = 2_000_000_000;
-/// Events that wait while an answer is waited for.
-const WAITING_MAX: usize = 100_000;
 /// Bytes read at once.
 const READ_BYTES: usize = 64 * 1024;
+/// Bytes written at once: as many as a pipe that has any room takes without waiting (`PIPE_BUF` of Linux, pipe(7)).
+const WRITE_BYTES: usize = 4096;
 
 /// The connection.
 pub(crate) struct Pipe {
     program: Piped,
     reassembly: Reassembly,
     /// Events that came while an answer was waited for.
-    waiting: VecDeque<Message>,
+    waiting: Waiting,
     sent: u64,
     stop: Arc<AtomicBool>,
 }
@@ -42,23 +43,25 @@ pub(crate) enum Answer {
 
 impl Pipe {
     pub(crate) fn new(program: Piped, stop: Arc<AtomicBool>) -> Self {
-        Self { program, reassembly: Reassembly::default(), waiting: VecDeque::new(), sent: 0, stop }
+        Self { program, reassembly: Reassembly::default(), waiting: Waiting::default(), sent: 0, stop }
     }
 
-    /// Sends a command and returns its number.
-    pub(crate) fn send(&mut self, session: Option<&str>, method: &str, params: Value) -> Result<u64, BrowserError> {
+    /// Sends a command and returns its number. Fails if the browser has not taken all of it at the deadline: what it would be
+    /// sent after a part of a message would be none.
+    pub(crate) fn send(
+        &mut self,
+        session: Option<&str>,
+        method: &str,
+        params: Value,
+        deadline_ns: u64,
+    ) -> Result<u64, BrowserError> {
         self.sent += 1;
         let mut message = json!({ "id": self.sent, "method": method, "params": params });
         if let Some(session) = session {
             message["sessionId"] = session.into();
         }
-        let text = format!("{message}\0");
-        let written = self.program.input.as_mut().map(|input| input.write_all(text.as_bytes()));
-        match written {
-            Some(Ok(())) => Ok(self.sent),
-            Some(Err(error)) => Err(self.gone(&format!("does not read: {error}"))),
-            None => Err(self.gone("was closed")),
-        }
+        self.write(format!("{message}\0").as_bytes(), deadline_ns)?;
+        Ok(self.sent)
     }
 
     /// Sends a command and waits for its answer; events that come meanwhile wait for [`Self::next`].
@@ -69,31 +72,28 @@ impl Pipe {
         params: Value,
         deadline_ns: u64,
     ) -> Result<Answer, BrowserError> {
-        let id = self.send(session, method, params)?;
+        let id = self.send(session, method, params, deadline_ns)?;
         loop {
-            match self.read(deadline_ns)? {
-                None => return Ok(Answer::Late),
-                Some(Message { id: Some(answered), error, result, .. }) if answered == id => {
-                    return Ok(error.map_or(Answer::Result(result), |error| Answer::Refused(error.message)));
+            let Some(text) = self.read(deadline_ns)? else { return Ok(Answer::Late) };
+            let Message { id: answered, error, result, .. } = Message::read(&text).map_err(BrowserError::Ended)?;
+            match answered {
+                Some(answered) if answered == id => {
+                    return Ok(error.map_or(Answer::Result(result), |error| Answer::Refused(in_a_line(&error.message))));
                 }
                 // Answers to commands that nobody waits for.
-                Some(Message { id: Some(_), .. }) => {}
-                Some(event) => {
-                    self.waiting.push_back(event);
-                    if self.waiting.len() > WAITING_MAX {
-                        return Err(self.gone("sends events without end"));
-                    }
-                }
+                Some(_) => {}
+                None => self.waiting.push(text).map_err(|why| self.gone(&why))?,
             }
         }
     }
 
     /// The next message, answers included; none at the deadline.
     pub(crate) fn next(&mut self, deadline_ns: u64) -> Result<Option<Message>, BrowserError> {
-        match self.waiting.pop_front() {
-            Some(event) => Ok(Some(event)),
-            None => self.read(deadline_ns),
-        }
+        let text = match self.waiting.pop() {
+            Some(event) => Some(event),
+            None => self.read(deadline_ns)?,
+        };
+        text.map(|text| Message::read(&text).map_err(BrowserError::Ended)).transpose()
     }
 
     /// Forgets events of what is over.
@@ -104,48 +104,153 @@ impl Pipe {
     /// Closes the browser in good order.
     pub(crate) fn close(mut self) {
         // It is ended in any case.
-        let _ = self.send(None, "Browser.close", json!({}));
+        let _ = self.send(None, "Browser.close", json!({}), clock::monotonic_ns() + ENDING_NS);
         self.program.ended_within(ENDING_NS);
     }
 
-    fn read(&mut self, deadline_ns: u64) -> Result<Option<Message>, BrowserError> {
+    /// The text of the next message; none at the deadline.
+    fn read(&mut self, deadline_ns: u64) -> Result<Option<Vec<u8>>, BrowserError> {
         loop {
-            if let Some(message) = self.reassembly.next().map_err(BrowserError::Ended)? {
-                return Ok(Some(message));
+            if let Some(text) = self.reassembly.next().map_err(BrowserError::Ended)? {
+                return Ok(Some(text));
             }
-            if self.stop.load(Ordering::Relaxed) {
-                return Err(BrowserError::Interrupted);
-            }
-            let now_ns = clock::monotonic_ns();
-            if now_ns >= deadline_ns {
-                return Ok(None);
-            }
-            if !self.is_readable(deadline_ns - now_ns)? {
+            let Some(wait_ns) = self.left(deadline_ns)? else { return Ok(None) };
+            if !self.is_readable(wait_ns)? {
                 continue;
             }
             let mut buffer = [0; READ_BYTES];
             match self.program.output.read(&mut buffer) {
                 Ok(0) => return Err(self.gone("closed its pipe")),
                 Ok(count) => self.reassembly.add(&buffer[..count]),
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(self.gone(&format!("cannot be read: {error}"))),
             }
         }
     }
 
-    fn is_readable(&mut self, wait_ns: u64) -> Result<bool, BrowserError> {
-        let wait_ns = wait_ns.min(LOOK_UP_NS);
-        let timeout = Timespec { tv_sec: 0, tv_nsec: wait_ns as i64 };
-        let mut descriptors = [PollFd::new(&self.program.output, PollFlags::IN)];
-        match poll(&mut descriptors, Some(&timeout)) {
-            Ok(ready) => Ok(ready > 0),
-            Err(Errno::INTR) => Ok(false),
-            Err(error) => Err(self.gone(&format!("cannot be waited for: {error}"))),
+    /// Writes a part whenever the pipe has room for one, which then is taken at once.
+    fn write(&mut self, mut bytes: &[u8], deadline_ns: u64) -> Result<(), BrowserError> {
+        while !bytes.is_empty() {
+            let Some(wait_ns) = self.left(deadline_ns)? else {
+                return Err(self.gone("does not read what it is sent"));
+            };
+            if !self.is_writable(wait_ns)? {
+                continue;
+            }
+            let part = &bytes[..bytes.len().min(WRITE_BYTES)];
+            match self.program.input.as_mut().map(|input| input.write(part)) {
+                Some(Ok(count)) => bytes = &bytes[count..],
+                Some(Err(error)) if error.kind() == ErrorKind::Interrupted => {}
+                Some(Err(error)) => return Err(self.gone(&format!("does not read: {error}"))),
+                None => return Err(self.gone("was closed")),
+            }
         }
+        Ok(())
+    }
+
+    /// How long one may wait now; none at the deadline; ns.
+    fn left(&self, deadline_ns: u64) -> Result<Option<u64>, BrowserError> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(BrowserError::Interrupted);
+        }
+        let left_ns = deadline_ns.saturating_sub(clock::monotonic_ns());
+        Ok((left_ns > 0).then(|| left_ns.min(LOOK_UP_NS)))
+    }
+
+    fn is_readable(&mut self, wait_ns: u64) -> Result<bool, BrowserError> {
+        let is_ready = is_ready(PollFd::new(&self.program.output, PollFlags::IN), wait_ns);
+        is_ready.map_err(|error| self.gone(&format!("cannot be waited for: {error}")))
+    }
+
+    /// True of a pipe that was closed, too: writing to it says so.
+    fn is_writable(&mut self, wait_ns: u64) -> Result<bool, BrowserError> {
+        let Some(input) = &self.program.input else { return Ok(true) };
+        let is_ready = is_ready(PollFd::new(input, PollFlags::OUT), wait_ns);
+        is_ready.map_err(|error| self.gone(&format!("cannot be waited for: {error}")))
     }
 
     /// The error of a browser that is no more, or that is to be no more.
     fn gone(&mut self, why: &str) -> BrowserError {
         BrowserError::Ended(self.program.ended_within(ENDING_NS).unwrap_or_else(|| why.to_owned()))
+    }
+}
+
+/// True if there is something to do with a descriptor within this time.
+fn is_ready(descriptor: PollFd<'_>, wait_ns: u64) -> Result<bool, Errno> {
+    let timeout = Timespec { tv_sec: 0, tv_nsec: wait_ns as i64 };
+    match poll(&mut [descriptor], Some(&timeout)) {
+        Ok(ready) => Ok(ready > 0),
+        Err(Errno::INTR) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    /// A browser that is a script: it reads commands from its descriptor 3 and writes to 4.
+    fn scripted(script: &str) -> Pipe {
+        let args = |_: &Path| vec!["-c".to_owned(), script.to_owned()];
+        let program = Piped::start("browser", Path::new("/bin/sh"), args, clock::monotonic_ns).expect("it starts");
+        Pipe::new(program, Arc::default())
+    }
+
+    fn soon_ns() -> u64 {
+        clock::monotonic_ns() + LOOK_UP_NS
+    }
+
+    /// It would have been waited for without end: its pipe takes 64 KiB.
+    #[test]
+    fn a_browser_that_does_not_read_is_given_up() {
+        let mut pipe = scripted("while :; do sleep 77; done");
+        let long = json!({ "url": "x".repeat(1 << 20) });
+        let error = pipe.send(None, "Page.navigate", long.clone(), soon_ns()).expect_err("nobody reads");
+        assert_eq!(error.to_string(), "the browser does not read what it is sent");
+        pipe.stop.store(true, Ordering::Relaxed);
+        assert!(matches!(pipe.send(None, "Page.navigate", long, u64::MAX), Err(BrowserError::Interrupted)));
+    }
+
+    #[test]
+    fn a_long_command_comes_whole_to_a_browser_that_reads_slowly() {
+        let mut pipe = scripted("sleep 0.1; cat <&3 >&4");
+        let params = json!({ "url": "x".repeat(1 << 20) });
+        let deadline_ns = clock::monotonic_ns() + 60_000_000_000;
+        let (reads, mut writes) = (pipe.program.output.try_clone().expect("a pipe"), Vec::new());
+        let reader = std::thread::spawn(move || {
+            let (mut reads, mut buffer) = (reads, [0; READ_BYTES]);
+            while writes.last() != Some(&0) {
+                let count = reads.read(&mut buffer).expect("it is written");
+                writes.extend_from_slice(&buffer[..count]);
+            }
+            writes
+        });
+        let id = pipe.send(Some("S"), "Page.navigate", params.clone(), deadline_ns).expect("it reads");
+        let told = reader.join().expect("it comes whole");
+        let told: Value = serde_json::from_slice(told.strip_suffix(b"\0").expect("its end")).expect("a message");
+        assert_eq!(told, json!({ "id": id, "method": "Page.navigate", "params": params, "sessionId": "S" }));
+    }
+
+    #[test]
+    fn a_browser_that_floods_instead_of_answering_is_given_up_in_bounded_memory() {
+        let flood = "m=$(head -c 4000000 /dev/zero | tr '\\0' x); \
+                     while :; do printf '{\"method\":\"A.b\",\"params\":{\"x\":\"%s\"}}\\0' \"$m\"; done >&4";
+        let mut pipe = scripted(flood);
+        let deadline_ns = clock::monotonic_ns() + 600_000_000_000;
+        let Err(error) = pipe.call(None, "Browser.getVersion", json!({}), deadline_ns) else { panic!("an answer") };
+        assert_eq!(error.to_string(), "the browser sends more than 64 MiB of events before it answers");
+    }
+
+    #[test]
+    fn events_that_waited_come_in_their_order_and_before_later_ones() {
+        let mut pipe = scripted(
+            "printf '{\"method\":\"A\"}\\0{\"method\":\"B\"}\\0{\"id\":1,\"result\":7}\\0{\"method\":\"C\"}\\0' >&4; cat <&3 >&2",
+        );
+        let deadline_ns = clock::monotonic_ns() + 60_000_000_000;
+        let answer = pipe.call(None, "Browser.getVersion", json!({}), deadline_ns).expect("an answer");
+        assert!(matches!(answer, Answer::Result(result) if result == 7));
+        let mut next = || pipe.next(deadline_ns).expect("a message").map(|message| message.method);
+        assert_eq!([next(), next(), next()].map(Option::unwrap), ["A", "B", "C"]);
     }
 }

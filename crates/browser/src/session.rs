@@ -99,7 +99,7 @@ impl Browser {
         let mut tab = self.open(profile)?;
         let mut page = Page::new(url, &tab.target);
         let deadline_ns = clock::monotonic_ns().saturating_add(timeout_ns);
-        let navigation = self.pipe.send(Some(&tab.sessions[0]), "Page.navigate", json!({ "url": url }))?;
+        let navigation = self.pipe.send(Some(&tab.sessions[0]), "Page.navigate", json!({ "url": url }), deadline_ns)?;
         self.follow(&mut page, &mut tab, navigation, deadline_ns)?;
         let start = if page.is_loaded() { self.began(&tab)? } else { None };
         self.command(None, "Target.closeTarget", json!({ "targetId": tab.target }))?;
@@ -153,7 +153,7 @@ impl Browser {
                     page.on_navigation(why, result["isDownload"].as_bool() == Some(true));
                 }
                 Message { id: None, .. } if is_own => match Event::read(message) {
-                    Ok(event) => self.take(page, tab, &event)?,
+                    Ok(event) => self.take(page, tab, &event, deadline_ns)?,
                     Err(why) => page.fail(PageFailureKind::Browser, &format!("the browser {why}")),
                 },
                 _ => {}
@@ -165,15 +165,16 @@ impl Browser {
         Ok(())
     }
 
-    fn take(&mut self, page: &mut Page, tab: &mut Tab, event: &Event) -> Result<(), BrowserError> {
+    /// Takes in an event, and does by the deadline of the page what follows of it.
+    fn take(&mut self, page: &mut Page, tab: &mut Tab, event: &Event, deadline_ns: u64) -> Result<(), BrowserError> {
         page.on_event(event);
         match event {
             // It waits until it is told to go on, so that no request of it is missed.
             Event::Attached(attached) if tab.sessions.len() < SESSIONS_MAX => {
                 let session = Some(attached.session_id.as_str());
-                self.pipe.send(session, "Network.enable", no_bodies())?;
-                self.pipe.send(session, "Target.setAutoAttach", auto_attach())?;
-                self.pipe.send(session, "Runtime.runIfWaitingForDebugger", json!({}))?;
+                self.pipe.send(session, "Network.enable", no_bodies(), deadline_ns)?;
+                self.pipe.send(session, "Target.setAutoAttach", auto_attach(), deadline_ns)?;
+                self.pipe.send(session, "Runtime.runIfWaitingForDebugger", json!({}), deadline_ns)?;
                 tab.sessions.push(attached.session_id.clone());
             }
             Event::Attached(_) => {
@@ -182,7 +183,7 @@ impl Browser {
             }
             Event::DialogOpened => {
                 let session = Some(tab.sessions[0].as_str());
-                self.pipe.send(session, "Page.handleJavaScriptDialog", json!({ "accept": false }))?;
+                self.pipe.send(session, "Page.handleJavaScriptDialog", json!({ "accept": false }), deadline_ns)?;
             }
             _ => {}
         }

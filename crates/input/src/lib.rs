@@ -1,4 +1,5 @@
-//! Input that is not trusted: URLs, lists of requests, recordings of browsers, experiments, files with a limit.
+//! Input that is not trusted: URLs, lists of requests, recordings of browsers, experiments and what came of them, files with
+//! a limit.
 //!
 //! Responsibilities: what may come from somebody else is read within a limit, checked, and refused in one line that names
 //! the thing and the reason. What is read of a file takes at most as much memory as the file once more.

@@ -1,8 +1,9 @@
 //! Promises of the readers on arbitrary bytes, for the fuzz targets and the tests that fuzz a little.
 
-use crate::experiment::{Experiment, FlagShape, STEPS_MAX, Takes, VerbFlags, Vocabulary};
+use crate::experiment::{Experiment, FlagShape, Progress, STEPS_MAX, Takes, VerbFlags, Vocabulary};
 use crate::requests::{BODIES_MAX_BYTES, REQUESTS_MAX, parse_har, parse_url_list};
 use crate::{InputError, Listed};
+use model::ExperimentEvent;
 use std::path::Path;
 
 /// Name of the file that the bytes stand for; its directory does not exist, so that no file is read.
@@ -85,6 +86,40 @@ pub fn fuzz_experiment(data: &[u8]) {
         assert!(shown.iter().all(|text| !text.contains(char::is_control) && !text.is_empty()), "{shown:?}");
         assert!(combination.arguments.iter().all(|argument| !argument.words.is_empty()), "{combination:?}");
     }
+}
+
+/// Parts a plan from its steps in one input.
+const BETWEEN: &str = "\n\n";
+/// Longest message that says what is wrong with them; characters.
+const WRONG_CHARS_MAX: usize = 500;
+
+/// Reads `data` as a plan of an experiment and, behind an empty line, as the steps that were made of it: no panic; an error is
+/// one short line; and what is read is the same when it is written and read again.
+///
+/// # Panics
+/// When a promise is broken.
+pub fn fuzz_progress(data: &[u8]) {
+    let Ok(text) = str::from_utf8(data) else { return };
+    let (plan, steps) = text.split_once(BETWEEN).unwrap_or((text, ""));
+    let read = Progress::of_plan(plan).and_then(|mut progress| progress.add_lines(steps).map(|()| progress));
+    let progress = match read {
+        Ok(progress) => progress,
+        Err(why) => {
+            let is_line = why.chars().count() <= WRONG_CHARS_MAX && !why.contains(char::is_control);
+            return assert!(is_line, "{why:?}");
+        }
+    };
+    let planned = progress.plan.steps.len();
+    assert!(planned as u64 <= STEPS_MAX && progress.steps.len() <= planned, "{progress:?}");
+    let written = serde_json::to_string(&progress.plan).expect("JSON");
+    let mut again = Progress::of_plan(&written).expect("a plan");
+    let begun = progress.begun.clone().map(|begun| ExperimentEvent::Begun(Box::new(begun)));
+    let made = progress.steps.values().map(|step| ExperimentEvent::Step(Box::new(step.clone())));
+    for event in begun.into_iter().chain(made) {
+        again.add_lines(&serde_json::to_string(&event).expect("JSON")).expect("a line of our own");
+    }
+    assert_eq!(again, progress);
+    assert_eq!(progress.is_complete(), progress.plan.steps.iter().all(|step| progress.is_finished(step.number)));
 }
 
 fn check(listed: Result<Listed, InputError>) {

@@ -1,6 +1,6 @@
 //! The fuzz targets' checks on the committed seeds and on mutations of them, so that every test run fuzzes a bit.
 
-use input::testing::{fuzz_experiment, fuzz_har, fuzz_url_list};
+use input::testing::{fuzz_experiment, fuzz_har, fuzz_progress, fuzz_url_list};
 use model::testing::edited;
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -63,6 +63,11 @@ proptest! {
     #[test]
     fn experiments_keep_their_promises(data in mutated(seeds("experiments"))) {
         fuzz_experiment(&data);
+    }
+
+    #[test]
+    fn plans_and_steps_keep_their_promises(data in mutated(seeds("progress"))) {
+        fuzz_progress(&data);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What tests that fuzz a little share, and the promises of the histogram decoder on arbitrary bytes.
+//! What tests that fuzz a little share, and the promises of the histogram decoder and the redactor on arbitrary bytes.
 
 use crate::{HIGHEST_NS, MergedHistogram};
 use base64::Engine as _;
@@ -43,6 +43,14 @@ pub fn edited<'a, At: FnOnce(usize) -> usize>(
 pub fn fuzz_histogram(data: &[u8]) {
     check(&STANDARD.encode(data));
     check(&text_of(data));
+}
+
+/// Takes `data` as a text with secrets.
+///
+/// # Panics
+/// When a promise of the redactor is broken.
+pub fn fuzz_redactor(data: &[u8]) {
+    crate::redact::promises::keep(data);
 }
 
 /// The text of a histogram whose plain encoding is `plain`.

@@ -32,6 +32,7 @@ mod standing;
 mod state;
 mod supervisor;
 mod sys;
+pub mod testing;
 mod topology;
 mod tree;
 

@@ -4,6 +4,7 @@
 //! anything in their place: they are opened by descriptor ([`crate::tree`]), and no more of them is read than is written there.
 
 mod fold;
+pub(crate) mod promises;
 
 use crate::error::StackError;
 use crate::spec::Spec;
@@ -13,7 +14,6 @@ use model::PhpClock;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 use std::ffi::CString;
-use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 
@@ -130,7 +130,7 @@ impl PhpSamples {
 }
 
 /// Adds the lines of a file that begin at `begin` or later and end at `end`.
-fn add_part(folding: &mut Folding, mut file: File, begin: u64, end: u64) -> io::Result<()> {
+fn add_part(folding: &mut Folding, mut file: impl Read + Seek, begin: u64, end: u64) -> io::Result<()> {
     // From the end of the line before: one that was being written is not of this part.
     let from = begin.saturating_sub(1);
     file.seek(SeekFrom::Start(from))?;
@@ -144,7 +144,7 @@ fn add_part(folding: &mut Folding, mut file: File, begin: u64, end: u64) -> io::
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs::{create_dir, create_dir_all, write};
+    use std::fs::{File, create_dir, create_dir_all, write};
     use std::os::unix::fs::symlink;
     use std::path::Path;
     use tempfile::TempDir;

@@ -1,7 +1,9 @@
 //! The promises of both ends on damaged streams: what the fuzz target checks, a little of it.
 
-use agent::testing::fuzz;
+use agent::testing::{fuzz, fuzz_pods, fuzz_shell};
+use model::testing::{edited, seeds};
 use proptest::prelude::*;
+use std::path::Path;
 
 const SEEDS: [&[u8]; 9] = [
     include_bytes!("../corpus/of_agent"),
@@ -14,6 +16,19 @@ const SEEDS: [&[u8]; 9] = [
     include_bytes!("../corpus/of_server"),
     include_bytes!("../corpus/of_serving"),
 ];
+
+/// Bits that change what a shell or a cluster says.
+const TOKENS: [&str; 10] =
+    ["\n", "plimsoll-agent:", "error ", "\u{1b}[2J", "token=s3cret ", "\"", "{", ",", "\\u001b", "../"];
+
+/// One of the texts in a folder, changed.
+fn changed(folder: &str) -> impl Strategy<Value = Vec<u8>> {
+    let seeds = seeds(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(folder));
+    let edits = prop::collection::vec((any::<prop::sample::Index>(), 0_usize..9, 0..TOKENS.len()), 0..5);
+    (prop::sample::select(seeds), edits).prop_map(|(seed, edits)| {
+        edited(seed, edits.iter().map(|(at, length, token)| (|size| at.index(size), *length, TOKENS[*token])))
+    })
+}
 
 #[test]
 fn seeds_hold() {
@@ -34,6 +49,16 @@ proptest! {
         }
         bytes.truncate(cut.index(bytes.len()) + 1);
         fuzz(&bytes);
+    }
+
+    #[test]
+    fn what_shells_say_holds(data in changed("words")) {
+        fuzz_shell(&data);
+    }
+
+    #[test]
+    fn what_clusters_say_of_pods_holds(data in changed("pods")) {
+        fuzz_pods(&data);
     }
 
     #[test]

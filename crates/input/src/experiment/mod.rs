@@ -1,5 +1,7 @@
 //! Experiments: files in TOML that declare servers, variants, loads and repetitions.
 //!
+//! What came of one is read back from its directory ([`Progress`]).
+//!
 //! Pure: a text becomes combinations of variant and load with the arguments of the verb that measures them, or one line
 //! with file, line, column, reason and remedy. Which flags a verb has is told by the caller.
 
@@ -8,6 +10,7 @@ mod flag_file;
 mod flags;
 mod place;
 mod read;
+mod stored;
 mod tree;
 mod variants;
 
@@ -16,6 +19,7 @@ pub use flag_file::FlagFile;
 use model::Duration;
 use place::Places;
 use std::collections::BTreeMap;
+pub use stored::Progress;
 
 /// Most measurements of an experiment: combinations times repetitions.
 pub const STEPS_MAX: u64 = 1_000;

@@ -7,6 +7,7 @@ mod events;
 mod line;
 mod names;
 mod programs;
+pub(crate) mod promises;
 #[cfg(test)]
 mod tests;
 
@@ -19,6 +20,9 @@ use std::ops::Deref;
 const REDACTED: &str = "<redacted>";
 /// Passes over a text: what is left of one may read in another way. Two are enough for whatever was seen.
 const PASSES_MAX: usize = 8;
+/// Characters of a text that is cut to a line in which secrets are looked for: many times as many as are kept, as a secret of
+/// which the end is cut off is none to the redactor.
+const READ_CHARS_MAX: usize = 8 << 10;
 
 /// A value without secrets: texts, headers, URLs and commands in it have gone through the redactor.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -53,6 +57,15 @@ impl Redacted {
     #[must_use]
     pub fn text(text: &str) -> Self {
         Self(settled(text, Form::Text))
+    }
+
+    /// The begin of any text as one line of about so many characters, with a blank for each control character.
+    #[must_use]
+    pub fn line(text: &str, chars_max: usize) -> Self {
+        let plain = |c: char| if c.is_control() { ' ' } else { c };
+        let begin: String = text.chars().take(READ_CHARS_MAX.max(chars_max)).map(plain).collect();
+        let kept: String = settled(&begin, Form::Text).chars().take(chars_max).collect();
+        Self::text(kept.trim_end())
     }
 
     /// One URL, or the path and query of one.

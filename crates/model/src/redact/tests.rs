@@ -1,5 +1,6 @@
 //! Every place in which a secret is known to stand, as it is shown, and whatever surrounds it.
 
+use super::promises::{ARGUMENTS, HEADERS, PLACES};
 use super::*;
 use crate::{Address, Arrivals, Contract, Event, Load, NS_PER_S, Plan, Request, Stop, Target};
 use proptest::prelude::*;
@@ -174,63 +175,6 @@ fn a_plan_is_recorded_without_bodies_and_values_of_secret_headers() {
     assert_eq!(json, serde_json::to_string(&*event).unwrap(), "the type is not seen in what is written");
 }
 
-/// Places of a secret in a word or a few: what stands right before it and right behind it.
-const PLACES: [(&str, &str); 24] = [
-    ("http://h/x?token=", ""),
-    ("/x?page=1&api_key=", "&y=1"),
-    ("?sig=", ""),
-    ("/cb#access_token=", "&type=x"),
-    ("/a;jsessionid=", "?x=1"),
-    ("http://user:", "@h/x"),
-    ("https://", "@h/"),
-    ("postgres://app:", "@db:5432/shop"),
-    ("redis://:", "@h"),
-    ("app:", "@tcp(db:3306)/shop"),
-    ("DB_PASSWORD=", ""),
-    ("env=DB_PASSWORD=", " -- ./server"),
-    ("--password ", " --port 80"),
-    ("--api-key=", ""),
-    ("password=\"", "\""),
-    ("'secret' => '", "'"),
-    ("{\"user\":1,\"password\": \"", "\",\"x\":1}"),
-    ("\\\"token\\\":\\\"", "\\\""),
-    ("Server=db;Password=", ";Port=1"),
-    ("/login?next=%2Fa%3Ftoken%3D", "%26b&c=1"),
-    ("Bearer ", ""),
-    ("-H 'Cookie: theme=\"dark\"; s=", "' http://h/"),
-    ("-H \"X-Api-Key : ", "\" http://h/"),
-    ("--body '{\"x\":\"", "\"}' http://h/"),
-];
-
-/// Begins of lines in which all that follows is a secret.
-const HEADERS: [&str; 7] = [
-    "Authorization: Basic ",
-    "Cookie: theme=\"dark\"; session=",
-    "X-Api-Key : ",
-    "Authorization: Digest username=\"u\", response=\"",
-    "x-csrf-token:",
-    "Key: ",
-    "> Set-Cookie: a=b; c=",
-];
-
-/// Arguments of a process, the last of which ends with a secret.
-const ARGUMENTS: [(&str, &str); 14] = [
-    ("--password", ""),
-    ("", "--password="),
-    ("", "DB_PASSWORD="),
-    ("", "--env=DB_PASSWORD="),
-    ("-H", "Cookie: "),
-    ("", "-HX-Api-Key : "),
-    ("--header", "Authorization:"),
-    ("", "--header=Cookie: "),
-    ("", "Authorization: "),
-    ("--body", ""),
-    ("", "--body="),
-    ("-b", ""),
-    ("", "-b"),
-    ("-kqb", ""),
-];
-
 /// Begins of texts in which all sorts of ends are looked for.
 const BEGINS: [&str; 10] = [
     "",
@@ -298,6 +242,16 @@ proptest! {
     }
 
     #[test]
+    fn texts_with_secrets_in_all_places_keep_their_promises(
+        place in any::<u8>(),
+        begin in 0..BEGINS.len(),
+        before in "[ -~]{0,30}",
+        behind in "[\"'\\\\&@:;=,/? a-z-]{0,30}",
+    ) {
+        promises::keep(&[&[place], BEGINS[begin].as_bytes(), before.as_bytes(), b"\t", behind.as_bytes()].concat());
+    }
+
+    #[test]
     fn no_text_is_too_odd(begin in 0..BEGINS.len(), signs in "[\"'\\\\&@:;=,/? a-z-]{0,30}", odd in ".{0,30}") {
         let text = format!("{}{signs}{odd}{signs}", BEGINS[begin]);
         let shown = Redacted::text(&text);
@@ -325,4 +279,13 @@ fn passwords_behind_short_flags_are_known_by_their_form_or_by_their_program() {
     ] {
         assert_eq!(Redacted::command(command.split(' ')).join(" "), shown);
     }
+}
+
+/// The text was cut before its secrets were looked for, and a password without the `@` behind it is none.
+#[test]
+fn a_secret_that_is_cut_off_is_not_shown_in_part() {
+    let url = format!("the page went to http://user:s3cret{}@h/ by itself", "x".repeat(300));
+    assert_eq!(Redacted::line(&url, 200).as_str(), "the page went to http://<redacted>@h/ by itself");
+    assert_eq!(Redacted::line("a\r\n\u{1b}[2J ", 200).as_str(), "a   [2J");
+    assert_eq!(Redacted::line(&"é".repeat(1_000_000), 200).chars().count(), 200);
 }

@@ -1,21 +1,9 @@
 //! Line for the shell of a host: it takes the program if it is not there, checks it, and becomes the agent.
 //!
 //! Before that it says one line that begins with [`MARK`], among whatever the shell's start files print: that the program is
-//! wanted, that the agent follows, or what is wrong. Nothing but a POSIX shell and the usual small programs is needed.
+//! wanted, that the agent follows, or what is wrong ([`agent::shell`]). Nothing but a POSIX shell and the usual small programs is needed.
 
-/// Begin of lines that are meant for the coordinator.
-pub(crate) const MARK: &str = "plimsoll-agent:";
-
-/// What a host says before the agent begins.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Word {
-    /// It wants the bytes of the program.
-    Send,
-    /// The agent follows.
-    Go,
-    /// It cannot be.
-    Error(String),
-}
+use agent::shell::MARK;
 
 /// The command for a program of so many bytes, with this SHA-256, for this processor. The text is safe in single quotes, so
 /// that it is the same whatever shell the user has.
@@ -76,26 +64,10 @@ echo "@MARK@ended $c" >&2;
 exit "$c"
 "#;
 
-/// How the agent has ended, among the last that its shell said on standard error: its exit status, or 128 and the number of the
-/// signal that ended it.
-pub(crate) fn ended(said: &str) -> Option<i32> {
-    let of = |line: &str| line.trim().strip_prefix(MARK)?.strip_prefix("ended ")?.parse().ok();
-    said.lines().rev().find_map(of)
-}
-
-/// What a line of a host says, if it is meant for the coordinator.
-pub(crate) fn word(line: &str) -> Option<Word> {
-    let text = line.trim_end().strip_prefix(MARK)?;
-    match text {
-        "send" => Some(Word::Send),
-        "go" => Some(Word::Go),
-        _ => text.strip_prefix("error ").map(|why| Word::Error(why.to_owned())),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use agent::shell::{Word, ended, word};
     use std::env::consts::ARCH;
     use std::io::{BufRead, BufReader, Write};
     use std::process::{Command, Stdio};
@@ -170,14 +142,5 @@ mod tests {
         let told = shell.arg("-c").arg(script).env("HOME", home.path()).env_remove("XDG_CACHE_HOME").output().unwrap();
         assert_eq!(String::from_utf8_lossy(&told.stdout), format!("{MARK}go\nhello\n"));
         assert_eq!((told.status.code(), ended(&String::from_utf8_lossy(&told.stderr))), (Some(137), Some(137)));
-        assert_eq!(ended("Killed\nplimsoll-agent:ended x\n"), None);
-    }
-
-    #[test]
-    fn lines_of_start_files_are_no_words() {
-        assert_eq!(word("Welcome"), None);
-        assert_eq!(word("plimsoll-agent:go\r\n"), Some(Word::Go));
-        assert_eq!(word("plimsoll-agent:send"), Some(Word::Send));
-        assert_eq!(word("plimsoll-agent:error no space"), Some(Word::Error("no space".into())));
     }
 }

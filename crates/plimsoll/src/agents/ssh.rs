@@ -4,9 +4,10 @@ use crate::agents::host::Host;
 use crate::agents::identity::OWN_PROGRAM;
 use crate::agents::launcher::{Carrier, END_NS, ended_until};
 use crate::agents::said::Said;
-use crate::agents::script::{self, Word};
+use crate::agents::script;
 use crate::exit::CommandError;
 use crate::lock::hold;
+use agent::shell::{self, Word};
 use clock::monotonic_ns;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::fs::File;
@@ -155,10 +156,10 @@ impl Carrier for Connection {
 
 /// Why an ssh has ended with `code` (none: by a signal), by what was `said` last, in a line with what to do.
 fn why_ended(has_begun: bool, code: Option<i32>, said: &str, host: &Host) -> String {
-    let is_word = |line: &&str| !line.is_empty() && !line.starts_with(script::MARK);
+    let is_word = |line: &&str| !line.is_empty() && !line.starts_with(shell::MARK);
     let last = said.lines().rev().map(str::trim).find(is_word).unwrap_or_default().trim_end_matches('.');
     let last = if last.is_empty() { String::new() } else { format!(": {last}") };
-    if let Some(status) = script::ended(said) {
+    if let Some(status) = shell::ended(said) {
         return why_agent_ended(status, &last);
     }
     let Host { destination, port } = host;
@@ -234,7 +235,7 @@ fn next_word(from: &mut BufReader<ChildStdout>) -> Result<Word, Option<String>> 
             }));
         }
         left -= n as u64;
-        if let Some(word) = script::word(&String::from_utf8_lossy(&line)) {
+        if let Some(word) = shell::word(&String::from_utf8_lossy(&line)) {
             return Ok(word);
         }
     }

@@ -6,9 +6,10 @@ use super::stored::{Record, Stored, below, stored_bytes, stored_text};
 use super::{EXPERIMENT_FILE, PLAN, RESULT, STEPS_LOG, claim, create, is_claimed, private};
 use crate::exit::CommandError;
 use input::ReadError;
+use input::experiment::Progress;
 use model::{
-    ExperimentBegun, ExperimentEvent, ExperimentPlan, ExperimentRecord, FORMAT_PLAN, MergedHistogram, PlannedStep,
-    Redacted, RowQuantiles, StepRecord,
+    ExperimentBegun, ExperimentEvent, ExperimentPlan, ExperimentRecord, MergedHistogram, PlannedStep, Redacted,
+    RowQuantiles, StepRecord,
 };
 use report::record::experiment_record;
 use std::collections::BTreeMap;
@@ -24,10 +25,7 @@ const ATTEMPTS_MAX: u32 = 1_000;
 /// An experiment that is being measured. No other program writes into it until this one ends.
 pub(crate) struct ExperimentStore {
     pub(crate) directory: PathBuf,
-    plan: ExperimentPlan,
-    begun: ExperimentBegun,
-    /// The last record of each step that was tried.
-    steps: Vec<StepRecord>,
+    progress: Progress,
     log: File,
 }
 
@@ -55,7 +53,7 @@ impl ExperimentStore {
         let written = private::write(&directory.join(EXPERIMENT_FILE), file.as_bytes())
             .and_then(|()| private::write(&directory.join(PLAN), report::json::plan(plan).as_bytes()));
         written.map_err(|error| cannot_write(&directory, &error))?;
-        Self::started(directory, plan.clone(), None, Vec::new(), begun)
+        Self::started(directory, Progress { plan: plan.clone(), begun: None, steps: BTreeMap::new() }, begun)
     }
 
     /// Goes on with what is in `path`, if it is the same experiment and steps are missing.
@@ -64,7 +62,7 @@ impl ExperimentStore {
         if is_claimed(path) {
             return Err(wrong("another plimsoll is measuring into it; name another directory".to_owned()));
         }
-        let found = Found::read(path)?;
+        let found = read(path)?;
         if let Some(difference) = difference(&found.plan, plan) {
             return Err(wrong(format!(
                 "it holds another experiment ({difference}); name another directory, or undo the change"
@@ -76,26 +74,20 @@ impl ExperimentStore {
         let claim = claim(path).map_err(wrong)?;
         // It ends with the program, however that ends.
         std::mem::forget(claim);
-        Self::started(path.to_owned(), found.plan, found.begun, found.steps, begun)
+        Self::started(path.to_owned(), found, begun)
     }
 
-    fn started(
-        directory: PathBuf,
-        plan: ExperimentPlan,
-        before: Option<ExperimentBegun>,
-        steps: Vec<StepRecord>,
-        begun: ExperimentBegun,
-    ) -> Result<Self, CommandError> {
+    fn started(directory: PathBuf, progress: Progress, begun: ExperimentBegun) -> Result<Self, CommandError> {
         let log = append(&directory.join(STEPS_LOG)).map_err(|error| cannot_write(&directory, &error))?;
-        let event = Redacted::new(ExperimentEvent::Begun(Box::new(begun.clone())));
-        let mut store = Self { directory, plan, begun: before.unwrap_or(begun), steps, log };
-        store.write(&event)?;
+        let mut store = Self { directory, progress, log };
+        store.write(&Redacted::new(ExperimentEvent::Begun(Box::new(begun.clone()))))?;
+        store.progress.apply(ExperimentEvent::Begun(Box::new(begun)));
         Ok(store)
     }
 
     /// True if a step need not be made any more.
     pub(crate) fn is_finished(&self, planned: &PlannedStep) -> bool {
-        self.steps.iter().any(|step| step.number == planned.number && step.is_finished())
+        self.progress.is_finished(planned.number)
     }
 
     /// A directory for the next attempt at a step, below that of the experiment, and the last one that is there.
@@ -116,7 +108,7 @@ impl ExperimentStore {
     pub(crate) fn keep(&mut self, step: StepRecord) -> Result<(), CommandError> {
         let event = Redacted::new(ExperimentEvent::Step(Box::new(step)));
         self.write(&event)?;
-        apply(event.into_inner(), &mut None, &mut self.steps);
+        self.progress.apply(event.into_inner());
         Ok(())
     }
 
@@ -129,68 +121,26 @@ impl ExperimentStore {
 
     /// The result of what has been measured.
     pub(crate) fn record(&self) -> ExperimentRecord {
-        record(&self.directory, self.plan.clone(), self.steps.clone(), Some(self.begun.clone()))
+        record(&self.directory, self.progress.clone())
     }
 }
 
 /// What a directory says of its experiment.
-struct Found {
-    plan: ExperimentPlan,
-    begun: Option<ExperimentBegun>,
-    steps: Vec<StepRecord>,
+fn read(directory: &Path) -> Result<Progress, CommandError> {
+    let wrong = |name: &str, why: String| CommandError::usage(format!("{}: {why}", directory.join(name).display()));
+    let text = stored_text(&directory.join(PLAN), FILE_MAX_BYTES).map_err(|error| wrong(PLAN, error.to_string()))?;
+    let mut progress = Progress::of_plan(&text).map_err(|why| wrong(PLAN, why))?;
+    let path = directory.join(STEPS_LOG);
+    if path.exists() {
+        let lines = whole_lines(&path).map_err(|error| wrong(STEPS_LOG, error.to_string()))?;
+        progress.add_lines(&lines).map_err(|why| wrong(STEPS_LOG, why))?;
+    }
+    Ok(progress)
 }
 
-impl Found {
-    fn read(directory: &Path) -> Result<Self, CommandError> {
-        let wrong = |name: &str, why: String| CommandError::usage(format!("{}: {why}", directory.join(name).display()));
-        let text =
-            stored_text(&directory.join(PLAN), FILE_MAX_BYTES).map_err(|error| wrong(PLAN, error.to_string()))?;
-        let plan: ExperimentPlan =
-            serde_json::from_str(&text).map_err(|error| wrong(PLAN, format!("no plan of an experiment: {error}")))?;
-        if plan.format != FORMAT_PLAN {
-            return Err(wrong(PLAN, format!("its format is {:?}, and this plimsoll reads {FORMAT_PLAN}", plan.format)));
-        }
-        let (mut begun, mut steps) = (None, Vec::new());
-        let path = directory.join(STEPS_LOG);
-        let text = match path.exists() {
-            true => whole_lines(&path).map_err(|error| wrong(STEPS_LOG, error.to_string()))?,
-            false => String::new(),
-        };
-        for line in text.lines() {
-            let event = serde_json::from_str(line)
-                .map_err(|error| wrong(STEPS_LOG, format!("it has a line that is none of its own: {error}")))?;
-            apply(event, &mut begun, &mut steps);
-        }
-        let is_planned = |step: &StepRecord| plan.steps.iter().any(|planned| planned.number == step.number);
-        match steps.iter().find(|step| !is_planned(step)) {
-            Some(step) => Err(wrong(STEPS_LOG, format!("there is no step {} in the plan", step.number))),
-            None => Ok(Self { plan, begun, steps }),
-        }
-    }
-
-    fn is_complete(&self) -> bool {
-        let finished = self.steps.iter().filter(|step| step.is_finished()).count();
-        finished == self.plan.steps.len()
-    }
-}
-
-fn apply(event: ExperimentEvent, begun: &mut Option<ExperimentBegun>, steps: &mut Vec<StepRecord>) {
-    match event {
-        ExperimentEvent::Begun(first) => drop(begun.get_or_insert(*first)),
-        ExperimentEvent::Step(step) => match steps.iter_mut().find(|other| other.number == step.number) {
-            Some(before) => *before = *step,
-            None => steps.push(*step),
-        },
-    }
-}
-
-fn record(
-    directory: &Path,
-    plan: ExperimentPlan,
-    mut steps: Vec<StepRecord>,
-    begun: Option<ExperimentBegun>,
-) -> ExperimentRecord {
-    steps.sort_by_key(|step| step.number);
+fn record(directory: &Path, progress: Progress) -> ExperimentRecord {
+    let Progress { plan, begun, steps } = progress;
+    let steps = steps.into_values().collect();
     let begun = begun.unwrap_or_else(|| ExperimentBegun { started: String::new(), environment: Default::default() });
     let mut record = experiment_record(plan, steps, begun.environment, begun.started);
     let steps: BTreeMap<u64, &StepRecord> = record.steps.iter().map(|step| (step.number, step)).collect();
@@ -220,12 +170,12 @@ pub(crate) fn is_experiment(directory: &Path) -> bool {
 /// # Errors
 /// When no step was made, or what there is cannot be read.
 pub(crate) fn recovered(directory: &Path) -> Result<ExperimentRecord, CommandError> {
-    let found = Found::read(directory)?;
+    let found = read(directory)?;
     if found.steps.is_empty() {
         let about = "no step was measured that could be recovered; plimsoll experiment goes on with it";
         return Err(CommandError::usage(format!("{}: {about}", directory.display())));
     }
-    Ok(record(directory, found.plan, found.steps, found.begun))
+    Ok(record(directory, found))
 }
 
 /// The result in the directory of a step, judged as a step; none where there is none.
@@ -286,7 +236,7 @@ fn cannot_write(directory: &Path, error: &io::Error) -> CommandError {
 mod tests {
     use super::*;
     use crate::store::stored::tests::pipe;
-    use model::{Estimate, Quantiles, StepResult, VerdictState};
+    use model::{Estimate, FORMAT_PLAN, Quantiles, StepResult, VerdictState};
 
     fn plan() -> ExperimentPlan {
         let step = |number: u64| PlannedStep {

@@ -14,7 +14,7 @@ mod php_fpm;
 mod redis;
 mod target;
 mod varnish;
-mod wordpress;
+pub(crate) mod wordpress;
 
 use crate::error::StackError;
 use crate::layout::{Body, Endpoint, Layout, Process, Ready, Stop};

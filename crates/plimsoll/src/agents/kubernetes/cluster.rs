@@ -4,8 +4,8 @@
 
 use super::job::{CONTAINER, LABEL, PORT};
 use super::options::KubernetesOptions;
-use super::pods::{self, PodState};
 use agent::checked;
+use agent::pods::{self, PodState};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{Api, DeleteParams, ListParams, LogParams, Portforwarder, PostParams};

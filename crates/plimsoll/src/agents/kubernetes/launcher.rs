@@ -3,12 +3,12 @@
 use super::cluster::{Cluster, NotCreated, Reached};
 use super::job;
 use super::options::KubernetesOptions;
-use super::pods::PodState;
 use crate::agents::launcher::{Carrier, Launcher, START_NS, Stream, ended_until};
 use crate::exit::CommandError;
 use crate::lock::hold;
 use crate::output::printer;
 use crate::random;
+use agent::pods::PodState;
 use clock::monotonic_ns;
 use kube::api::Portforwarder;
 use model::{NS_PER_S, human};

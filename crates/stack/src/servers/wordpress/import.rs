@@ -5,6 +5,7 @@
 //! attachments) is left out.
 
 use crate::error::StackError;
+use model::Redacted;
 use quick_xml::Reader;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 use serde_json::{Value, json};
@@ -25,6 +26,9 @@ const TERMS_MAX: usize = 100;
 const KINDS_MAX: usize = 20;
 /// Longest title or name; characters.
 const NAME_MAX: usize = 500;
+/// Characters of a reason that are kept, and those of the longest message with one.
+const REASON_CHARS_MAX: usize = 200;
+const WHY_CHARS_MAX: usize = 2 * REASON_CHARS_MAX;
 /// Where no usable date is given.
 const FIRST_DATE: &str = "2024-01-01 00:00:00";
 
@@ -54,6 +58,44 @@ pub(super) fn read(path: &Path) -> Result<Imported, StackError> {
     }
     let text = String::from_utf8(bytes).map_err(|_| wrong("it is not UTF-8"))?;
     parse(text.trim_start_matches('\u{feff}')).map_err(|why| wrong(&why))
+}
+
+/// Takes `data` as an export: no panic; an error is one short line; and what is taken is an object a line, bounded and of the
+/// kinds that visitors see, each as often as the note says, and the same when it is read once more.
+pub(crate) fn keep_promises(data: &[u8]) {
+    let Ok(text) = str::from_utf8(data) else { return };
+    let imported = match parse(text) {
+        Ok(imported) => imported,
+        Err(why) => {
+            let is_line = why.chars().count() <= WHY_CHARS_MAX && !why.contains(char::is_control);
+            return assert!(is_line, "{why:?}");
+        }
+    };
+    assert_eq!(parse(text).as_ref(), Ok(&imported));
+    assert!(imported.note().is_none_or(|note| !note.contains(char::is_control)), "{imported:?}");
+    let lines = str::from_utf8(&imported.lines).expect("text");
+    let items: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).expect("an object a line")).collect();
+    let of_kind = |kind: &str| items.iter().filter(|item| item["kind"] == kind).count();
+    assert_eq!(
+        (of_kind("post"), of_kind("page"), items.len()),
+        (imported.posts, imported.pages, imported.posts + imported.pages)
+    );
+    let comments = |item: &Value| item["comments"].as_array().expect("a list").clone();
+    assert_eq!(items.iter().map(|item| comments(item).len()).sum::<usize>(), imported.comments);
+    for item in &items {
+        let terms = [&item["categories"], &item["tags"]].map(|terms| terms.as_array().expect("a list"));
+        assert!(terms.iter().all(|terms| terms.len() <= TERMS_MAX), "{item}");
+        let comments = comments(item);
+        let names = comments.iter().map(|comment| &comment["author"]).chain(terms.into_iter().flatten());
+        for name in names.chain([&item["title"], &item["name"]]) {
+            let name = name.as_str().expect("text");
+            assert!(name.chars().count() <= NAME_MAX && !name.contains(['\n', '\r']), "{name:?}");
+        }
+        for dated in comments.iter().chain([item]) {
+            let date = dated["date"].as_str().expect("text");
+            assert!(date.len() == FIRST_DATE.len() && date.is_ascii(), "{date:?}");
+        }
+    }
 }
 
 impl Imported {
@@ -131,7 +173,8 @@ fn parse(text: &str) -> Result<Imported, String> {
             Err(why) => {
                 let read = (reader.buffer_position() as usize).min(text.len());
                 let line = 1 + text.as_bytes()[..read].iter().filter(|byte| **byte == b'\n').count();
-                return Err(format!("line {line}: {why}"));
+                // Names of elements stand in it as they are.
+                return Err(format!("line {line}: {}", Redacted::line(&why, REASON_CHARS_MAX)));
             }
         }
     }
@@ -398,6 +441,10 @@ mod tests {
         refused(&format!("{HEAD}{}", item("post", "")), "it is cut off");
         refused("<rss><channel></channel></rss>", "no export of WordPress");
         refused("", "no export of WordPress");
+        // The name of an element is any text.
+        let named = format!("<item></{}>", "\n\u{1b}[2J".repeat(9_999));
+        let why = parse(&export(&named)).expect_err("another element ends");
+        assert!(why.len() < WHY_CHARS_MAX && !why.contains(char::is_control), "{why:?}");
         refused(&export(&item("post", "").repeat(ITEMS_MAX + 1)), "more than 5000 posts and pages");
     }
 

@@ -5,7 +5,7 @@
 
 mod cache;
 mod content;
-mod import;
+pub(crate) mod import;
 mod needed;
 mod site;
 

@@ -1,6 +1,6 @@
-//! What the pods of a Job say of themselves, as the API server tells it. Texts come from a cluster and are bounded.
+//! What the pods of a Job of Kubernetes say of themselves, as the API server tells it. Texts come from a cluster and are bounded.
 
-use agent::checked;
+use crate::checked;
 use serde_json::Value;
 
 /// Where the index of a pod stands.
@@ -15,9 +15,12 @@ const STUCK: [&str; 6] = [
     "RunContainerError",
 ];
 
+/// Longest name of a pod: that of a domain.
+const NAME_MAX: usize = 253;
+
 /// How far a pod is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum PodState {
+pub enum PodState {
     /// It does not run yet; for what reason, if that is known.
     Waiting(Option<String>),
     /// It runs, under this name.
@@ -26,16 +29,18 @@ pub(super) enum PodState {
     Ended {
         /// Its name.
         pod: String,
+        /// Why, in a line.
         why: String,
     },
 }
 
 /// Index and state of a pod; none if it is no pod of an Indexed Job.
-pub(super) fn read(pod: &Value) -> Option<(usize, PodState)> {
+#[must_use]
+pub fn read(pod: &Value) -> Option<(usize, PodState)> {
     let metadata = &pod["metadata"];
     let text = |of: &str| metadata[of][INDEX].as_str();
     let index = text("labels").or_else(|| text("annotations"))?.parse().ok()?;
-    let name = metadata["name"].as_str()?.to_owned();
+    let name = metadata["name"].as_str().filter(|name| is_name(name))?.to_owned();
     let status = &pod["status"];
     let container = &status["containerStatuses"][0]["state"];
     let terminated = &container["terminated"];
@@ -51,6 +56,12 @@ pub(super) fn read(pod: &Value) -> Option<(usize, PodState)> {
         None => PodState::Waiting(awaited(status, &container["waiting"])),
     };
     Some((index, state))
+}
+
+/// True of names that pods can have: they are shown, and stand in the paths of later questions.
+fn is_name(text: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.".contains(&byte);
+    (1..=NAME_MAX).contains(&text.len()) && text.bytes().all(is_part) && !text.contains("..")
 }
 
 /// Why a pod has ended.
@@ -163,5 +174,8 @@ mod tests {
         };
         assert!(why.len() < 1000 && !why.contains(char::is_control), "{why:?}");
         assert_eq!(read(&json!({ "metadata": { "name": "other" } })), None, "a pod of another Job");
+        for name in ["a\u{1b}[31m", "../../secrets/x", "", &"a".repeat(NAME_MAX + 1)] {
+            assert_eq!(read(&json!({ "metadata": { "name": name, "labels": { INDEX: "1" } } })), None, "{name}");
+        }
     }
 }

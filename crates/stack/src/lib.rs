@@ -17,6 +17,7 @@ mod group;
 mod install;
 mod layout;
 mod limits;
+mod own_account;
 mod parse;
 mod php_profile;
 mod piped;

@@ -1,11 +1,11 @@
 //! A program that is no server, such as a browser, and no more trusted than one: started as servers are, by a supervisor, as
 //! another user when we are root and in a state directory of its own, and spoken to over two pipes, its descriptors 3 and 4.
 
-use crate::account::Account;
 use crate::clean;
 use crate::environment;
 use crate::error::{self, StackError};
 use crate::layout::Stop;
+use crate::own_account;
 use crate::running::Options;
 use crate::running::connection::{Connection, Silence};
 use crate::state::{self, OUTPUT};
@@ -60,7 +60,7 @@ impl Piped {
         supervisor: &[OsString],
         now_ns: fn() -> u64,
     ) -> Result<Self, StackError> {
-        let account = Account::choose(None)?;
+        let account = own_account::choose(None)?;
         let dir = state::create(name, account.as_ref())?;
         let launch = Launch {
             name: name.to_owned(),

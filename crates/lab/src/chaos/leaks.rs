@@ -6,11 +6,14 @@ use rustix::fd::OwnedFd;
 use rustix::process::{Pid, PidfdFlags, geteuid, pidfd_open};
 use std::collections::BTreeSet;
 use std::fs::read_dir;
+use std::ops::RangeInclusive;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Whom servers run as when root starts them.
+/// Whom commands run as when root starts them.
 const NOBODY: u32 = 65_534;
+/// Whom its servers and browsers run as.
+const OWN: RangeInclusive<u32> = 61_184..=65_519;
 /// Where servers would write if they were not told otherwise, and how deep one looks there.
 const OUTSIDE: [(&str, usize); 5] = [("/tmp", 1), ("/dev/shm", 1), ("/run", 2), ("/var/log", 2), ("/var/lib", 2)];
 
@@ -134,23 +137,23 @@ impl Outside {
 
 fn found() -> BTreeSet<PathBuf> {
     let root = geteuid().is_root();
-    let uid = if root { NOBODY } else { geteuid().as_raw() };
+    let is_theirs = |uid: u32| if root { uid == NOBODY || OWN.contains(&uid) } else { uid == geteuid().as_raw() };
     let mut found = BTreeSet::new();
     // An ordinary user's servers share /tmp with all that this user runs; theirs have it below their own directory.
     for (folder, depth) in OUTSIDE.iter().filter(|(folder, _)| root || *folder != "/tmp") {
-        list(Path::new(folder), *depth, uid, &mut found);
+        list(Path::new(folder), *depth, &is_theirs, &mut found);
     }
     found
 }
 
-fn list(folder: &Path, depth: usize, uid: u32, found: &mut BTreeSet<PathBuf>) {
+fn list(folder: &Path, depth: usize, is_theirs: &dyn Fn(u32) -> bool, found: &mut BTreeSet<PathBuf>) {
     for entry in read_dir(folder).into_iter().flatten().flatten() {
         let Ok(metadata) = entry.metadata() else { continue };
-        if metadata.uid() == uid {
+        if is_theirs(metadata.uid()) {
             found.insert(entry.path());
         }
         if metadata.is_dir() && depth > 1 {
-            list(&entry.path(), depth - 1, uid, found);
+            list(&entry.path(), depth - 1, is_theirs, found);
         }
     }
 }

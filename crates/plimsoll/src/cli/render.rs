@@ -32,7 +32,7 @@ loads; 3 the page cannot be fetched; others as in plimsoll --help.";
 /// not the throughput of the server. In each block every page is loaded cold, in a new
 /// profile, and then warm, in a new tab of the same profile; two pages in shuffled order. One load of each page before the
 /// blocks does not count. Each quantity is the median over the blocks with its 95 % interval. The browser has no window and
-/// runs as nobody when plimsoll runs as root; Debian's package chromium has it.
+/// runs as a user of its own when plimsoll runs as root; Debian's package chromium has it.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES.short("render"), after_long_help = EXAMPLES.with(&[CALLS]))]
 pub(crate) struct RenderArgs {

@@ -129,10 +129,10 @@ pub(crate) struct ServerArgs {
     /// CPUs for the server: all, or a list such as 0 or 0,2-3 [default: all; with --serve half of the physical cores]
     #[arg(long, value_name = "LIST")]
     cpus: Option<String>,
-    /// User of the server when root starts it [default: nobody; for target the caller]
+    /// User of the server when root starts it [default: one of its own; for a command nobody, for target the caller]
     ///
-    /// Commands too run as nobody, who must be able to reach the program and the current directory. A build runs as the
-    /// caller unless a user is named.
+    /// A user of its own is a number without a name that no account has. The user must be able to reach the program and the
+    /// current directory. A build runs as the caller unless a user is named.
     #[arg(hide_short_help = true, long, value_name = "NAME")]
     user: Option<String>,
 }

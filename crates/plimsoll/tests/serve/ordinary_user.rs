@@ -1,7 +1,8 @@
 //! Servers that an ordinary user starts: one without a name, a home or a right to anything.
 
 use crate::program::{Program, plimsoll};
-use crate::support::Served;
+use crate::shared::installed;
+use crate::support::{Served, readable};
 use procfs::process::all_processes;
 use rustix::process::geteuid;
 use std::fs::Permissions;
@@ -84,7 +85,7 @@ fn an_ordinary_user_becomes_nobody_else() {
 }
 
 #[test]
-fn root_s_servers_run_as_nobody_and_our_own_program_as_root() {
+fn root_s_servers_run_as_users_of_their_own_commands_as_nobody_and_our_own_program_as_root() {
     if !geteuid().is_root() {
         // What differs is root's alone; the tests above are this user's.
         plimsoll(["serve", "nginx", "--user", "root"]).run().fails(2, &["only root can run a server as user root"]);
@@ -93,7 +94,7 @@ fn root_s_servers_run_as_nobody_and_our_own_program_as_root() {
     let command = ["--", "sh", "-c", "exec \"$PLIMSOLL\" target --listen 127.0.0.1:$PORT"];
     let as_root = [&["--user", "root"][..], &command].concat();
     for (args, uid) in
-        [(&["nginx"][..], 65_534), (&["php-fpm"], 65_534), (&["target"], 0), (&command, 65_534), (&as_root, 0)]
+        [(&["nginx", "--user", "nobody"][..], 65_534), (&["target"], 0), (&command, 65_534), (&as_root, 0)]
     {
         let served = Served::start(args);
         for (_, pid) in served.services() {
@@ -101,6 +102,48 @@ fn root_s_servers_run_as_nobody_and_our_own_program_as_root() {
         }
         served.stop();
     }
+    let all = [["nginx"], ["nginx"], ["php-fpm"]].map(|args| Served::start(&args));
+    let mut uids = all.each_ref().map(|served| process_uid(served.services()[0].1));
+    uids.sort_unstable();
+    assert!(uids[0] < uids[1] && uids[1] < uids[2], "each has its own: {uids:?}");
+    assert!(uids.iter().all(|uid| (61_184..=65_519).contains(uid)), "none that an account has: {uids:?}");
+    for served in all {
+        served.stop();
+    }
+}
+
+/// Both are root's, as two variants of a comparison are.
+#[test]
+fn a_server_of_root_s_cannot_read_or_end_another() {
+    if !geteuid().is_root() {
+        // Servers of an ordinary user are this user: there is nothing between them.
+        return;
+    }
+    let (folder, victim) = (readable(&[]), Served::start(&["nginx"]));
+    let program = folder.path().join("redis");
+    let (pid, state) = (victim.services()[0].1, victim.state());
+    let script = format!(
+        "#!/bin/sh
+         exec 2>${{1%/conf/redis.conf}}/log/said
+         export LC_ALL=C
+         kill -KILL {pid} && echo killed >&2
+         ls {} {}/log && echo was-read >&2
+         cat /proc/{pid}/environ && echo was-read >&2
+         exec {} \"$@\"
+",
+        state.display(),
+        state.display(),
+        installed("redis-server", "redis-server").display()
+    );
+    std::fs::write(&program, script).expect("a file");
+    std::fs::set_permissions(&program, Permissions::from_mode(0o755)).expect("our own file");
+    let hostile = Served::start(&["redis", "--binary", &program.display().to_string()]);
+    let said = std::fs::read_to_string(hostile.state().join("log/said")).expect("it was run");
+    assert!(said.contains("not permitted") && said.matches("ermission denied").count() == 3, "{said}");
+    assert!(!said.contains("killed") && !said.contains("was-read"), "{said}");
+    assert_eq!(victim.get("/", "").status, 200);
+    hostile.stop();
+    victim.stop();
 }
 
 #[track_caller]

@@ -7,6 +7,7 @@ use crate::account::Account;
 use crate::environment;
 use crate::error::StackError;
 use crate::layout::{Layout, Process, Stop};
+use crate::own_account;
 use crate::place::{self, Place, Source};
 use crate::programs;
 use crate::ready::Asker;
@@ -47,7 +48,9 @@ pub(super) fn start(spec: &Spec, options: &Options) -> Result<Running, StackErro
 }
 
 fn start_once(spec: &Spec, options: &Options, built: Option<&Built>) -> Result<Running, StackError> {
-    let account = Account::choose(spec.settings.user.as_deref())?;
+    let asked = spec.settings.user.as_deref();
+    // A command may be any program, and many look for the name of their user.
+    let account = if is_command(spec) { Account::choose(asked)? } else { own_account::choose(asked)? };
     place::check_cpus(&spec.settings.cpus)?;
     place::check_port(spec.settings.port, account.as_ref())?;
     let ports = place::free_ports(spec.settings.address, spec.settings.port)?;

@@ -35,6 +35,7 @@ mod recovered;
 mod render;
 mod report;
 mod requests;
+mod scarce;
 mod secrets;
 mod sent;
 mod servers;

@@ -25,6 +25,7 @@ mod session;
 mod settings;
 mod store;
 mod sys;
+mod typed;
 mod verbs;
 
 use cli::{Cli, Verb};

@@ -75,8 +75,7 @@ impl Ssh {
             (None, None) => ("--ssh", "ssh".to_owned()),
         };
         let words = shlex::split(&text).filter(|words| !words.is_empty());
-        let words =
-            words.ok_or_else(|| CommandError::usage(format!("{flag} {text:?} is no command: quotes do not match")))?;
+        let words = words.ok_or_else(|| CommandError::usage(format!("{flag} is no command: quotes do not match")))?;
         Ok(Self { words })
     }
 

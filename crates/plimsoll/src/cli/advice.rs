@@ -2,10 +2,11 @@
 
 use super::Cli;
 use super::other_tools::{FOREIGN, row};
+use crate::typed::shown;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory};
-use model::meant;
+use model::{Redacted, meant};
 use std::ffi::OsString;
 
 /// The verb that loads a URL.
@@ -14,8 +15,8 @@ const LOADING: &str = "run";
 /// A flag without a value, which others take as a rate.
 const QUIET: &str = "-q";
 
-/// The error with better advice, where there is some. `words` is the command line.
-pub(crate) fn advised(mut error: clap::Error, words: &[OsString]) -> clap::Error {
+/// The error with better advice, where there is some, and without secrets that were typed. `words` is the command line.
+pub(crate) fn advised(error: clap::Error, words: &[OsString]) -> clap::Error {
     let words: Vec<String> = words.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     let tip = match error.kind() {
         ErrorKind::UnknownArgument => of_flag(&text(&error, ContextKind::InvalidArg), &words),
@@ -23,12 +24,30 @@ pub(crate) fn advised(mut error: clap::Error, words: &[OsString]) -> clap::Error
         ErrorKind::InvalidSubcommand => of_verb(&text(&error, ContextKind::InvalidSubcommand), &words),
         _ => None,
     };
+    let mut error = without_secrets(error);
     if let Some(tip) = tip {
         error.remove(ContextKind::SuggestedArg);
         error.remove(ContextKind::SuggestedSubcommand);
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
     }
     error
+}
+
+/// The same error, which repeats no secret. One whose value holds a secret loses the reason of its reader, which repeats it too.
+fn without_secrets(error: clap::Error) -> clap::Error {
+    let typed = [ContextKind::InvalidArg, ContextKind::InvalidSubcommand, ContextKind::InvalidValue];
+    if typed.iter().all(|kind| shown(&text(&error, *kind)) == text(&error, *kind)) {
+        return error;
+    }
+    let mut told = clap::Error::new(error.kind()).with_cmd(&Cli::command());
+    for (kind, value) in error.context() {
+        let value = match value {
+            ContextValue::String(text) if typed.contains(&kind) => ContextValue::String(shown(text)),
+            value => value.clone(),
+        };
+        told.insert(kind, value);
+    }
+    told
 }
 
 fn text(error: &clap::Error, kind: ContextKind) -> String {
@@ -92,7 +111,7 @@ fn did_you_mean(words: &[String]) -> String {
         true => format!("http://{word}"),
         false => word.clone(),
     });
-    let words: Vec<String> = words.collect();
+    let words = Redacted::command(words).into_inner();
     let command = shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| words.join(" "));
     format!("did you mean: plimsoll {LOADING} {command}")
 }

@@ -123,7 +123,7 @@ impl RequestArgs {
     }
 }
 
-/// TLS options of https:// URLs.
+/// TLS options of https:// URLs; those about certificates are for status pages too.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "TLS")]
 pub(crate) struct TlsArgs {

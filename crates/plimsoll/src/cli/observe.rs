@@ -85,8 +85,16 @@ pub(crate) struct ObserverArgs {
     ///
     /// http://HOST/PATH of nginx (stub_status), Apache (?auto), php-fpm or lighttpd, mysql://USER@HOST:PORT,
     /// mysql+unix://USER@/PATH.sock, redis://HOST:PORT or redis+unix:///PATH.sock. Passwords come from
-    /// PLIMSOLL_MYSQL_PASSWORD, PLIMSOLL_REDIS_PASSWORD, or a file (append ?password-file=PATH). Those of a server
-    /// started with --serve are sampled anyway. plimsoll check asks those named here, once.
+    /// PLIMSOLL_MYSQL_PASSWORD, PLIMSOLL_REDIS_PASSWORD, or a file (append ?password-file=PATH). The certificate of an
+    /// https:// page is checked as the target's is: see --ca-cert and --insecure. Those of a server started with
+    /// --serve are sampled anyway. plimsoll check asks those named here, once.
     #[arg(hide_short_help = true, long, value_name = "URL")]
     pub(crate) status: Vec<String>,
+}
+
+impl ObserverArgs {
+    /// True if a status page is asked over TLS.
+    pub(crate) fn has_https_pages(&self) -> bool {
+        self.status.iter().any(|url| url.get(..8).is_some_and(|begin| begin.eq_ignore_ascii_case("https://")))
+    }
 }

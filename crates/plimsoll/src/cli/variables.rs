@@ -21,7 +21,7 @@ const fn of_library(name: &'static str, reader: &'static str, meaning: &'static 
 }
 
 /// All of them.
-pub(crate) const VARIABLES: [Variable; 19] = [
+pub(crate) const VARIABLES: [Variable; 20] = [
     of_library("NO_COLOR", "anstream::", "no colours, if it is not empty"),
     of_library("CLICOLOR", "anstream::", "0: no colours on a terminal"),
     of_library("CLICOLOR_FORCE", "anstream::", "1: colours in files and pipes too"),
@@ -39,6 +39,7 @@ pub(crate) const VARIABLES: [Variable; 19] = [
     of_library("SSL_CERT_FILE", "rustls_native_certs::", "trusted certificates, in the place of those of the system"),
     of_library("SSL_CERT_DIR", "rustls_native_certs::", "the same, as a directory"),
     of_library("KUBECONFIG", "kube::config", "kubeconfig of --client k8s:// [default: ~/.kube/config]"),
+    own("KUBERNETES_SERVICE_HOST", "set in pods, where root may run plimsoll agent --listen"),
     own("XDG_CACHE_HOME", "on machines of --client: where the copy of plimsoll is kept [default: ~/.cache]"),
     own("HOME", "on machines of --client: the same, without XDG_CACHE_HOME"),
 ];

@@ -3,6 +3,7 @@
 pub(crate) mod agents;
 pub(crate) mod backlog;
 pub(crate) mod bandwidth;
+mod memory;
 pub(crate) mod numbers;
 pub(crate) mod observers;
 pub(crate) mod partner;
@@ -522,8 +523,9 @@ fn token(started: &str) -> String {
     (0..8).map(|place| char::from(b"abcdefghijklmnopqrstuvwxyz234567"[(bits >> (5 * place)) as usize & 31])).collect()
 }
 
-/// Checks that this machine can open that many connections; raises the limit of open files if need be.
+/// Checks that this machine has the memory and can open that many connections; raises the limit of open files if need be.
 pub(crate) fn check_limits(connections: u32, threads: u32, tcp: bool) -> Result<(), CommandError> {
+    memory::check(threads)?;
     engine::limits::open_files(connections, threads).map_err(CommandError::usage)?;
     if tcp { engine::limits::ports(connections).map_err(CommandError::usage) } else { Ok(()) }
 }

@@ -3,7 +3,10 @@
 //! Each has a thread of its own: one that hangs must not delay the ticks, nor the others, nor the end.
 
 mod ask;
+mod deadline;
+mod encryption;
 mod lookup;
+mod page;
 mod socket;
 
 use crate::lock::hold;
@@ -191,7 +194,7 @@ mod tests {
                     }
                 }
             });
-            Source::parse(&format!("{scheme}+unix://{}", path.display())).unwrap()
+            Source::of_started(&format!("{scheme}+unix://{}", path.display())).unwrap()
         });
         let mut pages = StatusPages::watch(sources.iter(), &Arc::new(OnceLock::new()));
         // It ends; without a limit it never would.
@@ -230,7 +233,7 @@ mod tests {
             // The client has gone.
             tell.send(()).unwrap();
         });
-        let source = Source::parse(&format!("mysql+unix://{}", path.display())).unwrap();
+        let source = Source::of_started(&format!("mysql+unix://{}", path.display())).unwrap();
         let looks = ask_once(&[source]);
         assert!(looks[0].reason.as_ref().is_some_and(|reason| reason.contains("more than 10000 rows")), "{looks:?}");
         told.recv_timeout(LAST_PATIENCE).unwrap();

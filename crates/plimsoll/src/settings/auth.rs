@@ -64,7 +64,8 @@ fn value(scheme: &str, secret: &str) -> Result<String, &'static str> {
 }
 
 fn from_env(name: &str) -> Result<String, CommandError> {
-    if name.is_empty() || name.contains('=') {
+    // What cannot be the name of a variable may be the secret itself.
+    if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
         return Err(CommandError::usage(format!("--auth names no variable; {FORMS}")));
     }
     match std::env::var(name) {

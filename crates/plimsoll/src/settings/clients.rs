@@ -16,6 +16,7 @@ use crate::serving;
 use crate::settings::connect_override::Detour;
 use crate::settings::draft::Draft;
 use crate::settings::selectors::Selectors;
+use crate::settings::trust::Trust;
 use agent::OnLoss;
 use model::{AGENTS_MAX, Duration, NS_PER_S, Redacted, Warmup};
 use stack::Spec;
@@ -147,8 +148,7 @@ fn slurm(args: &ClientArgs, agents: usize) -> Result<SlurmOptions, CommandError>
     })?;
     let text = args.srun.as_deref().unwrap_or("srun");
     let srun = shlex::split(text).filter(|words| !words.is_empty());
-    let srun =
-        srun.ok_or_else(|| CommandError::usage(format!("--srun {text:?} is no command: quotes do not match")))?;
+    let srun = srun.ok_or_else(|| CommandError::usage("--srun is no command: quotes do not match"))?;
     let token = match TokenSource::find(args.token_file.as_deref())? {
         Some(token) => token,
         None => TokenSource::Known(Token::random()?),
@@ -245,8 +245,8 @@ pub(crate) fn specs(args: &ClientArgs, serve: &[String]) -> Result<Vec<Spec>, Co
 }
 
 /// What is looked at from here.
-pub(crate) fn selectors(args: &ClientArgs, observer: &ObserverArgs) -> Result<Selectors, CommandError> {
-    if args.server_host.is_some() { Selectors::of_pages(observer) } else { Selectors::read(observer) }
+pub(crate) fn selectors(args: &ClientArgs, observer: &ObserverArgs, trust: &Trust) -> Result<Selectors, CommandError> {
+    if args.server_host.is_some() { Selectors::of_pages(observer, trust) } else { Selectors::read(observer, trust) }
 }
 
 /// The address of `--server-ip` in the place of the URL's host; a server that is started has it in its URL.

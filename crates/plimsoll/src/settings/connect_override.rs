@@ -2,6 +2,7 @@
 
 use crate::exit::CommandError;
 use crate::settings::target_url::{TargetUrl, resolve};
+use crate::typed::shown;
 use model::{Address, Redacted};
 use std::net::IpAddr;
 use std::os::unix::fs::FileTypeExt;
@@ -47,7 +48,9 @@ impl ConnectOverride {
             };
         }
         match detour {
-            Some(Detour::UnixSocket(path)) => unix(&format!("--unix-socket {}", path.display()), path).map(Some),
+            Some(Detour::UnixSocket(path)) => {
+                unix(&format!("--unix-socket {}", shown(&path.to_string_lossy())), path).map(Some)
+            }
             Some(Detour::ConnectTo(text)) => host(text, url).map(Some),
             Some(Detour::ServerIp(ip)) => Ok(Some(Self::Host { host: ip.to_string(), port: url.port })),
             None => Ok(None),
@@ -91,6 +94,10 @@ fn unix(asked: &str, path: &Path) -> Result<ConnectOverride, CommandError> {
     }
     match std::fs::metadata(path) {
         Ok(file) if !file.file_type().is_socket() => wrong("this is no socket"),
+        // Messages about a socket that is not there would repeat what may be a secret.
+        Err(_) if path.to_str().is_some_and(|path| shown(path) != path) => {
+            wrong("a socket has no parameters; give its path alone")
+        }
         _ => Ok(ConnectOverride::Unix(path.into())),
     }
 }
@@ -117,15 +124,6 @@ fn host(text: &str, url: &TargetUrl) -> Result<ConnectOverride, CommandError> {
         host: if host.is_empty() { url.host.clone() } else { host.into() },
         port: port.ok_or_else(|| wrong("has no port of 1 to 65535"))?,
     })
-}
-
-/// As it may be repeated: whoever types an account has taken this for a URL.
-fn shown(text: &str) -> String {
-    let text = Redacted::url(text).into_inner();
-    match text.rsplit_once('@') {
-        Some((_, rest)) => format!("<redacted>@{rest}"),
-        None => text,
-    }
 }
 
 /// What stands between colons that are not in brackets, without these.

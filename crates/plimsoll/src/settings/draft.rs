@@ -1,13 +1,15 @@
 //! Draft of the settings: what was typed, while the URL is not known that completes it.
 
+use crate::cli::observe::ObserverArgs;
 use crate::cli::{GeneratorArgs, RequestArgs};
 use crate::environment::usable_cpus;
 use crate::exit::CommandError;
 use crate::settings::connect_override::{ConnectOverride, Detour};
 use crate::settings::expect::Expect;
 use crate::settings::target_url::TargetUrl;
+use crate::settings::trust::Trust;
 use crate::settings::{Settings, auth, in_range};
-use input::{Listed, RequestFile, body_file, method, read_at_most};
+use input::{Listed, RequestFile, body_file, method};
 use model::{Protocol, Quantile, Redacted, Request, TlsPlan};
 use std::path::{Path, PathBuf};
 
@@ -17,8 +19,6 @@ const THREADS_MAX: u64 = 1024;
 const PIPELINE_MAX: u64 = 64;
 /// Shortest and longest `--timeout`; ns.
 const TIMEOUT_NS: std::ops::RangeInclusive<u64> = 1_000_000..=600_000_000_000;
-/// Largest `--ca-cert`: all that a system trusts has a fifth of a megabyte.
-const CA_CERT_MAX_BYTES: u64 = 16 << 20;
 /// Longest `--spin`; ns.
 const SPIN_MAX_NS: u64 = 1_000_000_000;
 
@@ -35,6 +35,8 @@ pub(crate) struct Draft {
     pub(crate) is_builtin_tls: bool,
     is_insecure: bool,
     ca_cert: Option<PathBuf>,
+    /// True if a status page is asked over TLS.
+    has_https_pages: bool,
     no_resumption: bool,
 }
 
@@ -51,8 +53,25 @@ impl Draft {
             is_builtin_tls: request.tls.tls,
             is_insecure: request.tls.insecure,
             ca_cert: request.tls.ca_cert.clone(),
+            has_https_pages: false,
             no_resumption: request.tls.no_resumption,
         })
+    }
+
+    /// Whose certificates are taken of status pages.
+    pub(crate) fn trust_of_pages(&self) -> Result<Trust, CommandError> {
+        if self.has_https_pages { self.trust() } else { Ok(Trust::default()) }
+    }
+
+    /// Whose certificates are taken. The file of `--ca-cert` has to be there.
+    fn trust(&self) -> Result<Trust, CommandError> {
+        if self.is_insecure { Ok(Trust::Any) } else { Trust::read(self.ca_cert.as_deref()) }
+    }
+
+    /// The same beside these status pages, for which certificates may be named too.
+    pub(crate) fn beside(mut self, args: &ObserverArgs) -> Self {
+        self.has_https_pages = args.has_https_pages();
+        self
     }
 
     /// The same, with these quantiles in the result beside the usual ones.
@@ -112,8 +131,8 @@ impl Draft {
     fn tls(&self, url: &TargetUrl) -> Result<Option<TlsPlan>, CommandError> {
         if !url.is_tls() {
             let given = [
-                ("--insecure", self.is_insecure),
-                ("--ca-cert", self.ca_cert.is_some()),
+                ("--insecure", self.is_insecure && !self.has_https_pages),
+                ("--ca-cert", self.ca_cert.is_some() && !self.has_https_pages),
                 ("--no-resumption", self.no_resumption),
             ];
             return match given.into_iter().find(|(_, given)| *given) {
@@ -124,18 +143,7 @@ impl Draft {
                 None => Ok(None),
             };
         }
-        let extra_roots = self.ca_cert.as_ref().map(|path| {
-            let wrong = |why: String| CommandError::usage(format!("--ca-cert {}: {why}", path.display()));
-            let pem = read_at_most(path, CA_CERT_MAX_BYTES).map_err(|e| wrong(e.to_string()))?;
-            engine::tls::certificates(&pem).map_err(|e| wrong(e.to_string()))
-        });
-        Ok(Some(TlsPlan {
-            verify: !self.is_insecure,
-            alpn: vec!["http/1.1".into()],
-            resumption: !self.no_resumption,
-            server_name: url.host.clone(),
-            extra_roots: extra_roots.transpose()?.unwrap_or_default(),
-        }))
+        Ok(Some(self.trust()?.plan(&url.host, !self.no_resumption)))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Response assertions: `--expect`, and the contract that follows from it and from the probe.
 
 use crate::exit::CommandError;
+use crate::typed::shown;
 use model::{Body, Contract, Fetch, Probe, Redacted, Request, SizeBand};
 
 /// Longest text that is looked for in a body.
@@ -23,7 +24,7 @@ impl Expect {
     /// Reads `status=200,size=10..20,body~"TEXT",hash`, in any order.
     pub(crate) fn parse(text: &str) -> Result<Self, CommandError> {
         let example = "write for example status=200,size=1k..2k,body~\"</html>\",hash";
-        let wrong = |why: &str| CommandError::usage(format!("--expect {text:?}: {why}; {example}"));
+        let wrong = |why: &str| CommandError::usage(format!("--expect {:?}: {why}; {example}", shown(text)));
         let mut expect = Self::default();
         for part in split(text).map_err(wrong)? {
             expect.add(part.trim()).map_err(wrong)?;

@@ -12,6 +12,7 @@ pub(crate) mod selectors;
 pub(crate) mod status_source;
 pub(crate) mod target_url;
 pub(crate) mod threshold;
+pub(crate) mod trust;
 
 use crate::cli::{ArrivalsArg, GeneratorArgs, WarmupArg};
 use crate::environment::{is_local, usable_cpus};

@@ -6,6 +6,7 @@ use crate::exit::CommandError;
 use crate::output::printer;
 use crate::settings::status_source::Source;
 use crate::settings::target_url::{TargetUrl, resolve};
+use crate::settings::trust::Trust;
 use model::{Address, Redacted};
 use observe::{ProcessSelector, SelectError, select};
 
@@ -22,14 +23,14 @@ pub(crate) struct Selectors {
 
 impl Selectors {
     /// Reads it; the server has to be there already.
-    pub(crate) fn read(args: &ObserverArgs) -> Result<Self, CommandError> {
+    pub(crate) fn read(args: &ObserverArgs, trust: &Trust) -> Result<Self, CommandError> {
         let (server, observe) = processes(args.server.as_deref(), &args.observe)?;
-        Ok(Self { server, observe, status: status(args)? })
+        Ok(Self { server, observe, status: status(args, trust)? })
     }
 
     /// Those that are left where the processes are of another machine, and are looked up there.
-    pub(crate) fn of_pages(args: &ObserverArgs) -> Result<Self, CommandError> {
-        Ok(Self { status: status(args)?, ..Self::default() })
+    pub(crate) fn of_pages(args: &ObserverArgs, trust: &Trust) -> Result<Self, CommandError> {
+        Ok(Self { status: status(args, trust)?, ..Self::default() })
     }
 
     /// Fails where processes are named beside a server that is not on this machine, nor is the load.
@@ -55,8 +56,8 @@ pub(crate) fn processes(
     Ok((server, observe))
 }
 
-fn status(args: &ObserverArgs) -> Result<Vec<Source>, CommandError> {
-    let status = args.status.iter().map(|text| Source::parse(text)).collect::<Result<Vec<_>, _>>()?;
+fn status(args: &ObserverArgs, trust: &Trust) -> Result<Vec<Source>, CommandError> {
+    let status = args.status.iter().map(|text| Source::parse(text, trust)).collect::<Result<Vec<_>, _>>()?;
     status.iter().filter_map(Source::warning).for_each(|warning| printer::note(&warning));
     Ok(status)
 }

@@ -2,6 +2,7 @@
 
 use crate::exit::CommandError;
 use crate::settings::auth;
+use crate::settings::trust::Trust;
 use model::Redacted;
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -30,10 +31,20 @@ pub(crate) struct Source {
 
 #[derive(Clone)]
 pub(crate) enum Kind {
-    /// A page at this URL, which may hold a secret and is never shown.
-    Page(String),
+    Page(Page),
     Mysql(Login),
     Redis(Login),
+}
+
+/// A status page of a web server.
+#[derive(Clone)]
+pub(crate) struct Page {
+    /// May hold a secret and is never shown.
+    pub(crate) url: String,
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    /// How certificates are checked; none without TLS.
+    pub(crate) trust: Option<Trust>,
 }
 
 /// How a database is reached.
@@ -52,18 +63,23 @@ pub(crate) enum Place {
 }
 
 impl Source {
-    pub(crate) fn parse(text: &str) -> Result<Self, CommandError> {
-        Self::with_variable(text, |variable| std::env::var(variable).ok())
+    /// What a text names; certificates of https:// pages are checked by `trust`.
+    pub(crate) fn parse(text: &str, trust: &Trust) -> Result<Self, CommandError> {
+        Self::with_variable(text, trust, |variable| std::env::var(variable).ok())
     }
 
     /// A page of a server that was started by plimsoll, which asks for no password: the one in a variable is of another
-    /// database, and whoever took the place of the server could ask for it.
+    /// database, and whoever took the place of the server could ask for it. Its certificate is its own.
     pub(crate) fn of_started(text: &str) -> Result<Self, CommandError> {
-        Self::with_variable(text, |_| None)
+        Self::with_variable(text, &Trust::Any, |_| None)
     }
 
     /// `variable` tells the value of a variable of the environment.
-    fn with_variable(text: &str, variable_of: impl Fn(&str) -> Option<String>) -> Result<Self, CommandError> {
+    fn with_variable(
+        text: &str,
+        trust: &Trust,
+        variable_of: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self, CommandError> {
         // What may be a password is not repeated.
         let shown = Redacted::url(text);
         let wrong = |why: &str| CommandError::usage(format!("{FLAG} {shown:?} {why}; {FORMS}"));
@@ -96,7 +112,12 @@ impl Source {
         }
         match (scheme, is_unix) {
             ("http" | "https", false) if url.username().is_empty() => {
-                Ok(Self { url: shown.clone(), kind: Kind::Page(text.to_owned()) })
+                let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else {
+                    return Err(wrong("names no host"));
+                };
+                let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+                let trust = (scheme == "https").then(|| trust.clone());
+                Ok(Self { url: shown.clone(), kind: Kind::Page(Page { url: text.to_owned(), host, port, trust }) })
             }
             ("http" | "https", false) => Err(wrong("names a user; pages that ask for one cannot be read")),
             ("mysql", _) => {
@@ -177,15 +198,19 @@ mod tests {
             Kind::Page(_) => None,
         };
         for url in ["mysql+unix://root@/run/db.sock", "redis+unix:///run/redis.sock"] {
-            let named = Source::with_variable(url, |_| Some("s3cret".into())).unwrap();
+            let named = Source::with_variable(url, &Trust::default(), |_| Some("s3cret".into())).unwrap();
             assert_eq!(password(named).as_deref(), Some("s3cret"), "{url}");
             assert_eq!(password(Source::of_started(url).unwrap()), None, "{url}");
         }
     }
 
+    fn parse(text: &str) -> Result<Source, CommandError> {
+        Source::parse(text, &Trust::default())
+    }
+
     #[track_caller]
     fn login(text: &str) -> Login {
-        match Source::parse(text).expect("a source").kind {
+        match parse(text).expect("a source").kind {
             Kind::Mysql(login) | Kind::Redis(login) => login,
             Kind::Page(_) => panic!("{text} is a page"),
         }
@@ -215,16 +240,16 @@ mod tests {
         for text in
             ["mysql://me:s3cret@h", "redis://:s3cret@h", "mysql+unix://me:s3cret@/a.sock", "http://me:s3cret@h/"]
         {
-            let message = Source::parse(text).err().unwrap().message;
+            let message = parse(text).err().unwrap().message;
             assert!(message.contains("holds a password") && !message.contains("s3cret"), "{message}");
         }
     }
 
     #[test]
     fn a_page_is_asked_with_its_token_and_shown_without() {
-        let source = Source::parse("http://h/status?token=s3cret&json").unwrap();
+        let source = parse("http://h/status?token=s3cret&json").unwrap();
         assert_eq!(source.url.as_str(), "http://h/status?token=<redacted>&json");
-        assert!(matches!(source.kind, Kind::Page(url) if url == "http://h/status?token=s3cret&json"));
+        assert!(matches!(source.kind, Kind::Page(page) if page.url == "http://h/status?token=s3cret&json"));
     }
 
     #[test]
@@ -240,9 +265,9 @@ mod tests {
             ("mysql://h?tls=1", "unknown parameter \"tls\""),
             ("http://me@h/", "names a user"),
         ] {
-            let message = Source::parse(text).err().unwrap().message;
+            let message = parse(text).err().unwrap().message;
             assert!(message.contains(why) && message.contains("redis://HOST:PORT"), "{text}: {message}");
         }
-        assert!(Source::parse("redis://h?password-file=/no/such").err().unwrap().message.contains("/no/such"));
+        assert!(parse("redis://h?password-file=/no/such").err().unwrap().message.contains("/no/such"));
     }
 }

@@ -1,6 +1,7 @@
 //! Addresses behind the host of a URL, found once, before anything is measured.
 
 use crate::exit::CommandError;
+use crate::typed::shown;
 use model::Address;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 
@@ -15,7 +16,7 @@ pub(crate) fn resolve(host: &str, port: u16) -> Result<Vec<Address>, CommandErro
     let all = match known {
         known if is_localhost(host) => with_loopback(known.unwrap_or_default(), port),
         known => known.map_err(|error| {
-            CommandError::target(format!("cannot find the host {host:?}: {error}; is the name right?"))
+            CommandError::target(format!("cannot find the host {:?}: {error}; is the name right?", shown(host)))
         })?,
     };
     Ok(all.into_iter().map(Address::Tcp).collect())

@@ -70,16 +70,17 @@ struct Looked {
 }
 
 fn of_machine(args: &CheckArgs, load: Load) -> Result<Looked, CommandError> {
-    only_with_a_target(&args.request)?;
+    only_with_a_target(&args.request, args.observe.has_https_pages())?;
     if args.no_burst {
         return Err(CommandError::usage("--no-burst needs a URL: without one only this machine is looked at"));
     }
     let started = clock::wall_clock();
     let url = TargetUrl::parse(HERE)?;
-    let settings = Draft::new(&args.request, &args.generator)?.settings(&url, None)?;
+    let draft = Draft::new(&args.request, &args.generator)?.beside(&args.observe);
+    let settings = draft.settings(&url, None)?;
     let address = Address::Tcp(([127, 0, 0, 1], url.port).into());
     let plan = settings.plan(&url, &address, Numbering::default(), load, UNTIL, WARMUP);
-    let Selectors { server, observe, status } = Selectors::read(&args.observe)?;
+    let Selectors { server, observe, status } = Selectors::read(&args.observe, &draft.trust_of_pages()?)?;
     // Nobody is asked for who listens there: it is no server.
     let watched = Watched {
         is_load_here: true,
@@ -112,8 +113,8 @@ fn of_target(args: &CheckArgs, load: Load, stop: &Arc<AtomicBool>) -> Result<Loo
         return Err(CommandError::usage("check is for http:// and https:// URLs"));
     }
     let spec = serving::specs(args.serve.as_slice())?.pop();
-    let draft = Draft::new(&args.request, &args.generator)?.taking_redirects();
-    let selectors = Selectors::read(&args.observe)?;
+    let draft = Draft::new(&args.request, &args.generator)?.beside(&args.observe).taking_redirects();
+    let selectors = Selectors::read(&args.observe, &draft.trust_of_pages()?)?;
     let status = selectors.status.clone();
     let options = SessionOptions {
         url: args.url.as_deref(),
@@ -192,8 +193,8 @@ fn pages(sources: &[Source]) -> Vec<CheckRow> {
     looks.map(|look| page(&look)).collect()
 }
 
-/// Flags about a request say nothing of this machine.
-fn only_with_a_target(request: &RequestArgs) -> Result<(), CommandError> {
+/// Flags about a request say nothing of this machine; those about certificates may be about status pages.
+fn only_with_a_target(request: &RequestArgs, has_https_pages: bool) -> Result<(), CommandError> {
     let tls = &request.tls;
     let given = [
         ("--method", request.method.as_ref().is_some_and(|method| !method.eq_ignore_ascii_case("GET"))),
@@ -207,8 +208,8 @@ fn only_with_a_target(request: &RequestArgs) -> Result<(), CommandError> {
         ("--unix-socket", request.unix_socket.is_some()),
         ("--connect-to", request.connect_to.is_some()),
         ("--tls", tls.tls),
-        ("--insecure", tls.insecure),
-        ("--ca-cert", tls.ca_cert.is_some()),
+        ("--insecure", tls.insecure && !has_https_pages),
+        ("--ca-cert", tls.ca_cert.is_some() && !has_https_pages),
         ("--no-resumption", tls.no_resumption),
     ];
     match given.into_iter().find(|(_, given)| *given) {

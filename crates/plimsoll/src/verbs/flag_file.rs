@@ -7,6 +7,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
 use input::experiment::FlagFile;
 use input::text_at_most;
+use model::Redacted;
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -55,7 +56,11 @@ fn excludes(typed: &ArgMatches, command: &Command, name: &str) -> bool {
 
 /// What the argument parser refuses of a file, at its place; none if it is no flag of the file.
 pub(crate) fn refusal(error: &clap::Error, file: &FlagFile) -> Option<CommandError> {
-    error.use_stderr().then(|| file.refusal(&one_line(error))).flatten().map(CommandError::from)
+    error
+        .use_stderr()
+        .then(|| file.refusal(Redacted::text(&one_line(error)).as_str()))
+        .flatten()
+        .map(CommandError::from)
 }
 
 /// An error with its place in the file, where it names a flag of the file.

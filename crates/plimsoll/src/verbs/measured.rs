@@ -35,7 +35,7 @@ impl CheckedTarget {
     ) -> Result<Self, CommandError> {
         let machines = Machines::new(&args.clients, serve, &args.observe, warmup, smallest)?;
         let specs = clients::specs(&args.clients, serve)?;
-        let draft = Draft::new(&args.request, &args.generator)?.with_warmup(is_warmup_typed);
+        let draft = Draft::new(&args.request, &args.generator)?.beside(&args.observe).with_warmup(is_warmup_typed);
         let mut quantiles: Vec<_> = args.quantiles.iter().copied().chain(limited).collect();
         quantiles.sort_unstable();
         quantiles.dedup();
@@ -53,7 +53,7 @@ impl CheckedTarget {
     ) -> Result<SessionOptions<'_>, CommandError> {
         Ok(SessionOptions {
             agents: AgentsFrom::Start(&self.machines),
-            selectors: clients::selectors(&args.clients, &args.observe)?,
+            selectors: clients::selectors(&args.clients, &args.observe, &self.draft.trust_of_pages()?)?,
             is_observed: !args.no_observe,
             quiet: false,
             is_known: false,

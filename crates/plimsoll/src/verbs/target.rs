@@ -129,6 +129,10 @@ fn token(source: &str) -> Result<Token, CommandError> {
 }
 
 fn from_variable(name: &str) -> Result<String, CommandError> {
+    // What cannot be the name of a variable may be the secret itself.
+    if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+        return Err(CommandError::usage("--token names no variable; write env:VAR or file:PATH"));
+    }
     std::env::var(name).map_err(|error| {
         // The error would repeat what is no text.
         let why = match error {

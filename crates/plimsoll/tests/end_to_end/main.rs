@@ -36,6 +36,7 @@ mod recovered;
 mod render;
 mod report;
 mod requests;
+mod scarce;
 mod secrets;
 mod sent;
 mod servers;

@@ -278,3 +278,70 @@ fn messages_do_not_repeat_what_was_typed() {
     refused(&["run", url, "--server", "http://192.0.2.1/?token=S3CRET"], 3, &["--server", "not on this machine"]);
     refused(&["run", "--serve", "nginx env=DB_PASSWORD=S3CRET fast"], 2, &["fast", "not key=value"]);
 }
+
+/// Flags with a secret that was typed where none belongs, or where it is taken for something else, with what the message names
+/// instead. Logs of builds keep what programs print.
+const TYPED: [(&[&str], &str); 34] = [
+    (&["--connect-to", "bob:S3CRET@host.test:1"], "--connect-to"),
+    (&["--connect-to", "S3CRET@host.test:1"], "host.test"),
+    (&["--connect-to", "bob:S3CRET@host.test"], "--connect-to"),
+    (&["--connect-to", "http://bob:S3CRET@host.test/"], "--connect-to"),
+    (&["--unix-socket", "/etc/passwd?token=S3CRET"], "--unix-socket"),
+    (&["--unix-socket", "unix:/nowhere?token=S3CRET"], "--unix-socket"),
+    (&["--header", "Authorization: Bearer S3CRET\nx"], "--header"),
+    (&["--header", "Authorization Bearer S3CRET"], "--header"),
+    (&["--header", "X-Api-Key S3CRET"], "--header"),
+    (&["--auth", "bearer:S3CRET"], "--auth"),
+    (&["--auth", "bob:S3CRET"], "--auth"),
+    (&["--auth", "basic:env:bob:S3CRET"], "--auth"),
+    (&["--auth", "bearer:env:S3CRET.with-dots"], "--auth"),
+    (&["-u", "bob:S3CRET"], "--auth"),
+    (&["--proxy", "http://bob:S3CRET@proxy.test/"], "--proxy"),
+    (&["--proxy=http://bob:S3CRET@proxy.test/"], "--proxy"),
+    (&["-x", "http://bob:S3CRET@proxy.test/"], "-x"),
+    (&["--status", "http://bob:S3CRET@host.test/"], "--status"),
+    (&["--status", "mysql://bob:S3CRET@host.test/"], "--status"),
+    (&["--status", "ftp://host.test/?token=S3CRET"], "--status"),
+    (&["--status", "redis+unix://bob:S3CRET@/nowhere"], "--status"),
+    (&["--server", "http://bob:S3CRET@192.0.2.1/"], "--server"),
+    (&["--server", "unix:/nowhere?token=S3CRET"], "--server"),
+    (&["--observe", "http://bob:S3CRET@192.0.2.1/"], "--observe"),
+    (&["--client", "ssh://bob:S3CRET@host.test"], "--client"),
+    (&["--client", "bob:S3CRET@host.test"], "--client"),
+    (&["--client", "k8s://load?token=S3CRET"], "--client"),
+    (&["--server-host", "ssh://bob:S3CRET@host.test"], "--server-host"),
+    (&["--server-ip", "bob:S3CRET@192.0.2.1"], "--server-ip"),
+    (&["--client", "connect://1", "--agents-listen", "bob:S3CRET@127.0.0.1:1"], "--agents-listen"),
+    (&["--client", "ssh://host.test", "--ssh", "sshpass -p S3CRET ssh '"], "--ssh"),
+    (&["--expect", "token=S3CRET"], "--expect"),
+    (&["--rate", "http://bob:S3CRET@host.test/"], "--rate"),
+    (&["http://bob:S3CRET@host.test/"], "host.test"),
+];
+
+#[test]
+fn no_flag_repeats_a_secret_that_was_typed() {
+    for (typed, named) in TYPED {
+        let ended = plimsoll(["run", "http://127.0.0.1:1/?token=S3CRET-query"].iter().chain(typed)).run();
+        assert!(matches!(ended.status.code(), Some(2 | 3)), "{typed:?}: {ended:#?}");
+        assert!(ended.stderr.contains(named) && !ended.stderr.contains("panicked"), "{typed:?}: {}", ended.stderr);
+        none_in(&[(format!("what {typed:?} printed"), [ended.stdout, ended.stderr].concat().into_bytes())]);
+    }
+    let others: [(&[&str], &str); 10] = [
+        (&["run", "ftp://bob:S3CRET@host.test/"], "scheme"),
+        (&["run", "http://bob:S3CRET@host.test:99999/"], "credentials"),
+        (&["http://bob:S3CRET@host.test/", "-H", "Authorization: Bearer S3CRET"], "plimsoll run"),
+        (&["run", "--serve", "nginx password=S3CRET"], "password"),
+        (&["run", "--serve", "nginx env=DB_PASSWORD=S3CRET fast"], "fast"),
+        (&["observe", "http://bob:S3CRET@192.0.2.1/"], "192.0.2.1"),
+        (&["observe", "--prometheus", "bob:S3CRET@127.0.0.1:1"], "--prometheus"),
+        (&["target", "--token", "S3CRET"], "--token"),
+        (&["target", "--token", "env:S3CRET-is-no-name"], "--token"),
+        (&["agent", "--connect", "bob:S3CRET@host.test:1", "--token-file", "/nowhere"], "--token-file"),
+    ];
+    for (typed, named) in others {
+        let ended = plimsoll(typed).run();
+        assert!(matches!(ended.status.code(), Some(2 | 3)), "{typed:?}: {ended:#?}");
+        assert!(ended.stderr.contains(named) && !ended.stderr.contains("panicked"), "{typed:?}: {}", ended.stderr);
+        none_in(&[(format!("what {typed:?} printed"), [ended.stdout, ended.stderr].concat().into_bytes())]);
+    }
+}

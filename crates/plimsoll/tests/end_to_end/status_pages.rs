@@ -1,6 +1,6 @@
 //! `--status`: pages and counters of servers that plimsoll has not started, and what cannot be read of them.
 
-use crate::support::{Ended, Program, Target, count, number, plimsoll, serve, text};
+use crate::support::{Certificate, Ended, Nginx, Program, Target, count, number, plimsoll, serve, text};
 use mysql::prelude::Queryable;
 use serde_json::Value;
 use stack::{Endpoint, Running, Spec};
@@ -212,6 +212,54 @@ fn what_cannot_be_read_is_said_once_and_the_run_goes_on() {
         let line = format!("warning: no figures from {url}: ");
         assert_eq!(ended.stderr.matches(&line).count(), 1, "{url}: {}", ended.stderr);
     }
+}
+
+/// Whoever stood between got the token of the URL: no certificate was looked at.
+#[test]
+fn the_certificate_of_a_page_is_checked_as_that_of_the_load() {
+    let target = Target::start(&[]);
+    let asked = |certificate: &Certificate, flags: &[&str]| {
+        let stub = "location = /stub { stub_status; }";
+        let nginx = Nginx::secure_with(&[("small", b".")], "TLSv1.3", certificate, stub);
+        let url = nginx.url("/stub?token=s3cret");
+        let flags: Vec<&str> = ["--status", &url].iter().chain(&SHORT).chain(flags).copied().collect();
+        let ended = plimsoll(args(&target, &flags)).with_file("ca.pem", certificate.pem.as_bytes()).run();
+        let record = record(&ended);
+        let page = page(&record, &url.replace("s3cret", "<redacted>")).clone();
+        (page, ended, nginx)
+    };
+    for certificate in [Certificate::new("127.0.0.1", 2040), Certificate::that_may_sign("127.0.0.1", 2040)] {
+        let (page, ended, nginx) = asked(&certificate, &[]);
+        let why = "its certificate is self-signed or of an unknown issuer; trust it with --ca-cert FILE, or ask it all the \
+                   same with -k";
+        assert_eq!((text(&page, "reason"), &page["server"]), (why, &Value::Null), "{page:#}");
+        assert_eq!(ended.stderr.matches(why).count(), 1, "said once: {}", ended.stderr);
+        assert!(nginx.log().is_empty(), "it was asked");
+        for flags in [&["--ca-cert", "ca.pem"][..], &["-k"]] {
+            let (page, ..) = asked(&certificate, flags);
+            assert_eq!(text(&page, "server"), "nginx", "{flags:?}: {page:#}");
+        }
+    }
+    let (page, ..) = asked(&Certificate::new("other.test", 2040), &["--ca-cert", "ca.pem"]);
+    assert!(text(&page, "reason").contains("for another name") && text(&page, "reason").contains("-k"), "{page:#}");
+    // Neither the load nor a page has a use for it.
+    let none = ["run", "http://127.0.0.1:1/", "-k", "--status", "http://127.0.0.1:1/"];
+    plimsoll(none).run().fails(2, &["--insecure is for https:// URLs"]);
+}
+
+#[test]
+fn a_check_asks_a_page_with_the_certificate_that_is_named() {
+    let certificate = Certificate::new("127.0.0.1", 2040);
+    let nginx = Nginx::secure_with(&[("small", b".")], "TLSv1.3", &certificate, "location = /stub { stub_status; }");
+    let url = nginx.url("/stub");
+    let check = |flags: &[&str]| {
+        let args = ["check", "--status", &url].iter().chain(flags).copied().collect::<Vec<_>>();
+        plimsoll(args).with_file("ca.pem", certificate.pem.as_bytes()).run().stdout
+    };
+    let unknown = check(&[]);
+    assert!(unknown.contains("--ca-cert FILE"), "{unknown}");
+    let known = check(&["--ca-cert", "ca.pem"]);
+    assert!(!known.contains("--ca-cert FILE"), "{known}");
 }
 
 #[test]

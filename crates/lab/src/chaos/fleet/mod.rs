@@ -28,7 +28,7 @@ const SERVERS: usize = 2;
 /// What a coordinator prints for whoever starts its agents.
 const CONNECT: &str = "plimsoll agent --connect ";
 /// A secret of tests.
-const TOKEN: &str = "a1b2c3d4e5f60718293a4b5c6d7e8f90";
+const TOKEN: &str = "5db51d308f95821f99a85f967dabcffe";
 /// Few requests, which leave this machine room.
 const SLOW: [&str; 2] = ["--first-byte", "10ms"];
 const PATH: &str = "/bytes/10";

@@ -5,6 +5,7 @@ use super::tls::{self, HandshakeError, Reader, Writer, is_cut};
 use super::token::Token;
 use crate::exit::CommandError;
 use crate::output::printer;
+use crate::typed::shown;
 use clock::monotonic_ns;
 use model::NS_PER_S;
 use rustls::ClientConnection;
@@ -51,7 +52,7 @@ pub(crate) fn call(
     build: &str,
     wait: Duration,
 ) -> Result<(FromCoordinator, Writer), CommandError> {
-    let failed = |why: String| CommandError::usage(format!("coordinator at {address}: {why}"));
+    let failed = |why: String| CommandError::usage(format!("coordinator at {}: {why}", shown(address)));
     let config = certificate::agent(token, build).map_err(&failed)?;
     let socket = connect(address, wait).map_err(&failed)?;
     let name = ServerName::try_from(NAME).map_err(|error| failed(error.to_string()))?;

@@ -2,7 +2,9 @@
 //!
 //! Databases are asked by their clients' crates, without TLS and pools. Passwords come from a variable or a file.
 
+use super::deadline::{TIMEOUT, late};
 use super::lookup::Lookup;
+use super::page::Page;
 use super::socket::hold;
 use crate::settings::status_source::{Kind, Login, Place, Source};
 use clock::monotonic_ns;
@@ -10,20 +12,11 @@ use model::{LOGIN_REFUSED, ServerStatus};
 use mysql::prelude::Queryable;
 use mysql::{Conn, DriverError, OptsBuilder, Row, from_row_opt};
 use redis::{Client, Connection, ConnectionAddr, IntoConnectionInfo, RedisConnectionInfo};
-use rustls::crypto::ring;
 use std::error::Error as _;
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, ErrorKind};
 use std::mem::ManuallyDrop;
 use std::net::IpAddr;
-use std::sync::Arc;
-use std::time::Duration;
-use ureq::Agent;
-use ureq::tls::TlsConfig;
 
-/// One that takes longer says nothing this time.
-const TIMEOUT: Duration = Duration::from_millis(900);
-/// A status page is no longer than this.
-const PAGE_MAX_BYTES: u64 = 1 << 20;
 /// Counters of a database: many times as many as any has.
 const ROWS_MAX: usize = 10_000;
 /// Largest packet of MySQL's protocol; bytes.
@@ -33,7 +26,7 @@ const ACCESS_DENIED: [u16; 3] = [1044, 1045, 1698];
 
 /// One that asks.
 pub(super) enum Asker {
-    Page { agent: Agent, url: String },
+    Page(Page),
     Mysql { login: Login, lookup: Lookup, open: Option<Conn> },
     Redis { login: Login, lookup: Lookup, open: Option<Connection> },
 }
@@ -41,7 +34,7 @@ pub(super) enum Asker {
 impl Asker {
     pub(super) fn new(source: &Source) -> Self {
         match &source.kind {
-            Kind::Page(url) => Self::Page { agent: agent(), url: url.clone() },
+            Kind::Page(page) => Self::Page(Page::new(page)),
             Kind::Mysql(login) => Self::Mysql { lookup: Lookup::new(&login.place), login: login.clone(), open: None },
             Kind::Redis(login) => Self::Redis { lookup: Lookup::new(&login.place), login: login.clone(), open: None },
         }
@@ -50,7 +43,7 @@ impl Asker {
     /// What it says now, or why it says nothing.
     pub(super) fn ask(&mut self) -> Result<ServerStatus, String> {
         match self {
-            Self::Page { agent, url } => fetch(agent, url).and_then(|text| observe::status::read(&text)),
+            Self::Page(page) => page.fetch().and_then(|text| observe::status::read(&text)),
             Self::Mysql { login, lookup, open } => {
                 mysql(login, lookup, open).map_err(|error| of_mysql(&error, login))?
             }
@@ -63,53 +56,31 @@ impl Asker {
 }
 
 impl Source {
-    /// What is to be known before it is asked: a password goes over a network as it is.
+    /// What is to be known before it is asked: a secret goes over a network as it is.
     pub(crate) fn warning(&self) -> Option<String> {
-        let (Kind::Mysql(login) | Kind::Redis(login)) = &self.kind else { return None };
-        let Place::Tcp(host, _) = &login.place else { return None };
-        let is_here = host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
-        (login.password.is_some() && !is_here).then(|| {
-            format!(
-                "warning: --status {}: databases are asked without TLS, so that everybody on the way to {host} can read the \
-                 password; a tunnel or a Unix socket keeps it yours",
-                self.url
-            )
-        })
+        let crosses = |host: &str| host != "localhost" && !host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback());
+        match &self.kind {
+            Kind::Mysql(login) | Kind::Redis(login) => {
+                let Place::Tcp(host, _) = &login.place else { return None };
+                (login.password.is_some() && crosses(host)).then(|| {
+                    format!(
+                        "warning: --status {}: databases are asked without TLS, so that everybody on the way to {host} can \
+                         read the password; a tunnel or a Unix socket keeps it yours",
+                        self.url
+                    )
+                })
+            }
+            Kind::Page(page) => {
+                let is_in_clear = page.trust.is_none() && page.url != self.url.as_str();
+                (is_in_clear && crosses(&page.host)).then(|| {
+                    format!(
+                        "warning: --status {}: everybody on the way to {} can read its secret; https:// keeps it yours",
+                        self.url, page.host
+                    )
+                })
+            }
+        }
     }
-}
-
-fn agent() -> Agent {
-    // What a server says of itself is no secret, and its certificate is often its own.
-    let provider = Arc::new(ring::default_provider());
-    let tls = TlsConfig::builder().disable_verification(true).unversioned_rustls_crypto_provider(provider).build();
-    let config = Agent::config_builder().tls_config(tls).proxy(None).timeout_global(Some(TIMEOUT)).max_redirects(0);
-    Agent::new_with_config(config.build())
-}
-
-fn fetch(agent: &Agent, url: &str) -> Result<String, String> {
-    let mut answer = agent.get(url).call().map_err(|error| of_page(&error))?;
-    if answer.status().is_redirection() {
-        return Err(format!("it redirects elsewhere ({})", answer.status().as_u16()));
-    }
-    let mut text = String::new();
-    let body = answer.body_mut().as_reader();
-    body.take(PAGE_MAX_BYTES).read_to_string(&mut text).map_err(|error| error.to_string())?;
-    Ok(text)
-}
-
-fn of_page(error: &ureq::Error) -> String {
-    match error {
-        ureq::Error::StatusCode(code @ (401 | 403)) => format!("it is not for everybody ({code}): allow this machine"),
-        ureq::Error::StatusCode(404) => "there is no such page (404)".into(),
-        ureq::Error::StatusCode(code) => format!("it answers with status {code}"),
-        ureq::Error::Timeout(_) => late(),
-        ureq::Error::Io(error) => format!("nothing answers there ({error})"),
-        other => other.to_string(),
-    }
-}
-
-fn late() -> String {
-    format!("it does not answer within {} ms", TIMEOUT.as_millis())
 }
 
 /// The first connection that can be made, or why the last could not.
@@ -270,6 +241,7 @@ fn of_redis(error: &redis::RedisError) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::trust::Trust;
     use mysql::Value;
     use mysql_common::row::new_row;
 
@@ -305,5 +277,17 @@ mod tests {
             assert_eq!(warning(host, Some("s3cret")), None, "{host:?}");
         }
         assert_eq!(warning("db.example", None), None);
+    }
+
+    #[test]
+    fn a_token_that_crosses_a_network_in_the_clear_is_warned_of() {
+        let warning = |url: &str| Source::parse(url, &Trust::default()).expect("a source").warning();
+        let told = warning("http://web.example/status?token=s3cret").expect("a warning");
+        assert!(told.contains("web.example") && told.contains("https://") && !told.contains("s3cret"), "{told}");
+        for url in
+            ["https://web.example/status?token=s3cret", "http://[::1]/?token=s3cret", "http://web.example/status"]
+        {
+            assert_eq!(warning(url), None, "{url}");
+        }
     }
 }

@@ -1,8 +1,9 @@
-//! Name of a database's host, looked up within a deadline: a resolver that hangs must not hold up the end of a load.
+//! Name of the host of a database or status page, looked up within a deadline: a resolver that hangs must not hold up the end
+//! of a load.
 
 use crate::settings::status_source::Place;
 use std::io;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::Builder;
 use std::time::Duration;
@@ -13,16 +14,18 @@ const TRIED_MAX: usize = 4;
 /// Finds the addresses of a host.
 type Resolver = fn(&str, u16) -> io::Result<Vec<SocketAddr>>;
 
-/// One place, and the thread that looks its name up: there is never more than one, however long the resolver takes.
-pub(super) struct Lookup {
-    place: Place,
-    resolver: Resolver,
-    pending: Option<Receiver<io::Result<Vec<SocketAddr>>>>,
+/// One place of a database.
+pub(super) enum Lookup {
+    Tcp(Names),
+    Unix(Place),
 }
 
 impl Lookup {
     pub(super) fn new(place: &Place) -> Self {
-        Self { place: place.clone(), resolver: resolve, pending: None }
+        match place {
+            Place::Tcp(host, port) => Self::Tcp(Names::new(host, *port)),
+            Place::Unix(_) => Self::Unix(place.clone()),
+        }
     }
 
     /// Where to connect to, in this order, by address.
@@ -30,13 +33,41 @@ impl Lookup {
     /// # Errors
     /// If the host has no address, or none was found within `timeout`. The next call goes on waiting for the same answer.
     pub(super) fn places(&mut self, timeout: Duration) -> io::Result<Vec<Place>> {
-        let Place::Tcp(host, port) = &self.place else { return Ok(vec![self.place.clone()]) };
-        let answer = self.pending.take().unwrap_or_else(|| start(self.resolver, host.clone(), *port));
+        let by_address = |address: SocketAddr| Place::Tcp(address.ip().to_string(), address.port());
+        match self {
+            Self::Unix(place) => Ok(vec![place.clone()]),
+            Self::Tcp(names) => Ok(names.addresses(timeout)?.into_iter().map(by_address).collect()),
+        }
+    }
+}
+
+/// A host, and the thread that looks its name up: there is never more than one, however long the resolver takes, and none for
+/// an address.
+#[derive(Debug)]
+pub(super) struct Names {
+    host: String,
+    port: u16,
+    resolver: Resolver,
+    pending: Option<Receiver<io::Result<Vec<SocketAddr>>>>,
+}
+
+impl Names {
+    /// A host without the brackets of an address.
+    pub(super) fn new(host: &str, port: u16) -> Self {
+        Self { host: host.to_owned(), port, resolver: resolve, pending: None }
+    }
+
+    /// What to connect to, in this order; at most [`TRIED_MAX`].
+    ///
+    /// # Errors
+    /// As those of [`Lookup::places`].
+    pub(super) fn addresses(&mut self, timeout: Duration) -> io::Result<Vec<SocketAddr>> {
+        if let Ok(address) = self.host.parse::<IpAddr>() {
+            return Ok(vec![SocketAddr::new(address, self.port)]);
+        }
+        let answer = self.pending.take().unwrap_or_else(|| start(self.resolver, self.host.clone(), self.port));
         match answer.recv_timeout(timeout) {
-            Ok(found) => {
-                let by_address = |address: SocketAddr| Place::Tcp(address.ip().to_string(), address.port());
-                Ok(found?.into_iter().take(TRIED_MAX).map(by_address).collect())
-            }
+            Ok(found) => Ok(found?.into_iter().take(TRIED_MAX).collect()),
             Err(RecvTimeoutError::Timeout) => {
                 self.pending = Some(answer);
                 Err(io::ErrorKind::TimedOut.into())
@@ -79,19 +110,19 @@ mod tests {
 
     #[test]
     fn a_resolver_that_hangs_is_not_waited_for_and_not_asked_again() {
-        let place = Place::Tcp("db.example".into(), 3306);
-        let mut lookup = Lookup { resolver: hang, ..Lookup::new(&place) };
+        let mut names = Names { resolver: hang, ..Names::new("db.example", 3306) };
         for _ in 0..5 {
-            assert_eq!(lookup.places(SHORT).unwrap_err().kind(), io::ErrorKind::TimedOut);
+            assert_eq!(names.addresses(SHORT).unwrap_err().kind(), io::ErrorKind::TimedOut);
         }
         assert!(LOOKUPS.load(Ordering::SeqCst) <= 1);
     }
 
     #[test]
-    fn addresses_and_sockets_are_found_at_once() {
-        let long = Duration::from_secs(60);
-        let mut lookup = Lookup::new(&Place::Tcp("::1".into(), 7000));
-        assert_eq!(lookup.places(long).unwrap(), [Place::Tcp("::1".into(), 7000)]);
+    fn addresses_and_sockets_are_found_at_once_and_without_a_thread() {
+        let mut names = Names { resolver: |_, _| panic!("an address is looked up"), ..Names::new("::1", 7000) };
+        assert_eq!(names.addresses(SHORT).unwrap(), ["[::1]:7000".parse().unwrap()]);
+        let mut tcp = Lookup::new(&Place::Tcp("::1".into(), 7000));
+        assert_eq!(tcp.places(SHORT).unwrap(), [Place::Tcp("::1".into(), 7000)]);
         let socket = Place::Unix("/run/db.sock".into());
         assert_eq!(Lookup::new(&socket).places(SHORT).unwrap(), [socket]);
     }

@@ -62,8 +62,8 @@ impl Metrics {
 impl Drop for Metrics {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        // A connection ends the wait for one. Without it the thread ends with the program.
-        if TcpStream::connect(self.address).is_ok()
+        // A connection ends the wait for one. Without it, as others fill the queue, the thread ends with the program.
+        if TcpStream::connect_timeout(&self.address, Duration::from_nanos(EXCHANGE_NS)).is_ok()
             && let Some(thread) = self.thread.take()
         {
             // One that has panicked has nothing more to say.

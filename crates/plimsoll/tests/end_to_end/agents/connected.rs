@@ -9,8 +9,8 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::time::Duration;
 
-pub(super) const TOKEN: &str = "a1b2c3d4e5f60718293a4b5c6d7e8f90";
-const OTHER_TOKEN: &str = "ffeeddccbbaa99887766554433221100";
+pub(super) const TOKEN: &str = "5db51d308f95821f99a85f967dabcffe";
+const OTHER_TOKEN: &str = "18b78dfdb95eadecd09fd05cacf10561";
 const LOAD: [&str; 5] = ["-c", "4", "--warmup", "500ms", "--json"];
 
 /// A program with a token in its environment.

@@ -1,6 +1,6 @@
 //! nginx: one process without a master, unless told otherwise.
 
-use super::{Certificate, Kind, Server, Site};
+use super::{Certificate, Kind, Logged, Server, Site};
 use std::path::Path;
 
 /// nginx where its own ways do not matter.
@@ -34,6 +34,12 @@ impl Nginx {
 
     pub(crate) fn url(&self, path: &str) -> String {
         self.0.url(path)
+    }
+
+    /// Ends it, and returns what its access log says of all but the start.
+    #[track_caller]
+    pub(crate) fn log(self) -> Vec<Logged> {
+        self.0.log()
     }
 
     /// The first process.

@@ -6,6 +6,9 @@ use crate::checked;
 /// Begin of lines that are meant for the coordinator.
 pub const MARK: &str = "plimsoll-agent:";
 
+/// The reason of a host that gives none.
+const UNTOLD: &str = "its shell gives no reason";
+
 /// What a host says before the agent begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Word {
@@ -24,7 +27,12 @@ pub fn word(line: &str) -> Option<Word> {
     match text {
         "send" => Some(Word::Send),
         "go" => Some(Word::Go),
-        _ => text.strip_prefix("error ").map(|why| Word::Error(checked::text(why))),
+        _ => {
+            let why = text.strip_prefix("error").filter(|why| why.is_empty() || why.starts_with(' '))?;
+            Some(Word::Error(
+                Some(checked::text(why)).filter(|why| !why.is_empty()).unwrap_or_else(|| UNTOLD.to_owned()),
+            ))
+        }
     }
 }
 
@@ -53,6 +61,15 @@ mod tests {
         let flood = format!("plimsoll-agent:error \u{1b}[2J token=s3cret {}", "x".repeat(60_000));
         let Some(Word::Error(why)) = word(&flood) else { panic!("no reason") };
         assert!(why.starts_with("[2J token=<redacted> x") && why.len() < 300, "{why}");
+    }
+
+    /// It was no word at all, and the coordinator waited for another.
+    #[test]
+    fn a_reason_without_text_is_a_reason() {
+        for line in ["plimsoll-agent:error", "plimsoll-agent:error \r\n", "plimsoll-agent:error \u{1b}\0"] {
+            assert_eq!(word(line), Some(Word::Error(UNTOLD.to_owned())), "{line:?}");
+        }
+        assert_eq!(word("plimsoll-agent:errors"), None);
     }
 
     #[test]

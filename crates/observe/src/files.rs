@@ -1,8 +1,10 @@
 //! Texts of `/proc` and `/sys`, and why one of them cannot be had.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{BufRead, BufReader, ErrorKind};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use thiserror::Error;
 
 /// Why something is not known.
@@ -22,19 +24,22 @@ pub(crate) enum Missing {
 
 /// The files of a machine.
 #[derive(Clone, Debug)]
-pub(crate) struct Files {
-    root: PathBuf,
+pub(crate) enum Files {
+    /// Those below a directory, which is `/` outside of tests.
+    Below(PathBuf),
+    /// Texts by their absolute paths: what a machine might say.
+    Texts(Arc<BTreeMap<String, Vec<u8>>>),
 }
 
 impl Files {
-    /// Those below `root`, which is `/` outside of tests.
+    /// Those below `root`.
     pub(crate) fn below(root: impl Into<PathBuf>) -> Self {
-        Self { root: root.into() }
+        Self::Below(root.into())
     }
 
     /// The text of the file at an absolute path.
     pub(crate) fn text(&self, path: &str) -> Result<String, Missing> {
-        let bytes = std::fs::read(self.place(path)).map_err(|error| match error.kind() {
+        let bytes = self.bytes(path).map_err(|error| match error.kind() {
             ErrorKind::NotFound => Missing::NoFile(path.to_owned()),
             ErrorKind::PermissionDenied => Missing::Denied(path.to_owned()),
             _ => Missing::Unreadable { file: path.to_owned(), error: error.to_string() },
@@ -45,7 +50,7 @@ impl Files {
     /// The first thing that `find` makes of a line of a file, which may be large: lines are read one by one. None when
     /// there is no such line, or no such file.
     pub(crate) fn first<T>(&self, path: &str, mut find: impl FnMut(&[u8]) -> Option<T>) -> Option<T> {
-        let mut file = BufReader::new(File::open(self.place(path)).ok()?);
+        let mut file = BufReader::new(self.open(path).ok()?);
         let mut line = Vec::new();
         while file.read_until(b'\n', &mut line).ok()? > 0 {
             let found = find(line.strip_suffix(b"\n").unwrap_or(&line));
@@ -69,7 +74,11 @@ impl Files {
 
     /// Names in a directory, sorted; empty when there is none.
     pub(crate) fn names(&self, path: &str) -> Vec<String> {
-        let entries = std::fs::read_dir(self.place(path)).into_iter().flatten().flatten();
+        let root = match self {
+            Self::Below(root) => root,
+            Self::Texts(texts) => return names_below(texts, path),
+        };
+        let entries = std::fs::read_dir(place(root, path)).into_iter().flatten().flatten();
         let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
         names.sort();
         names
@@ -77,17 +86,43 @@ impl Files {
 
     /// The last part of what a link points to.
     pub(crate) fn link(&self, path: &str) -> Option<String> {
-        let target = std::fs::read_link(self.place(path)).ok()?;
+        let Self::Below(root) = self else { return None };
+        let target = std::fs::read_link(place(root, path)).ok()?;
         Some(target.file_name()?.to_string_lossy().into_owned())
     }
 
     pub(crate) fn exists(&self, path: &str) -> bool {
-        self.place(path).exists()
+        match self {
+            Self::Below(root) => place(root, path).exists(),
+            Self::Texts(texts) => texts.contains_key(path) || !names_below(texts, path).is_empty(),
+        }
     }
 
-    fn place(&self, path: &str) -> PathBuf {
-        self.root.join(Path::new(path).strip_prefix("/").unwrap_or_else(|_| Path::new(path)))
+    fn bytes(&self, path: &str) -> io::Result<Vec<u8>> {
+        match self {
+            Self::Below(root) => std::fs::read(place(root, path)),
+            Self::Texts(texts) => texts.get(path).cloned().ok_or_else(|| ErrorKind::NotFound.into()),
+        }
     }
+
+    fn open(&self, path: &str) -> io::Result<Box<dyn Read>> {
+        match self {
+            Self::Below(root) => Ok(Box::new(File::open(place(root, path))?)),
+            Self::Texts(_) => Ok(Box::new(io::Cursor::new(self.bytes(path)?))),
+        }
+    }
+}
+
+fn place(root: &Path, path: &str) -> PathBuf {
+    root.join(Path::new(path).strip_prefix("/").unwrap_or_else(|_| Path::new(path)))
+}
+
+/// Names in a directory of texts, sorted.
+fn names_below(texts: &BTreeMap<String, Vec<u8>>, path: &str) -> Vec<String> {
+    let directory = format!("{}/", path.trim_end_matches('/'));
+    let name = |path: &String| Some(path.strip_prefix(&directory)?.split('/').next()?.to_owned());
+    let names: BTreeSet<String> = texts.keys().filter_map(name).filter(|name| !name.is_empty()).collect();
+    names.into_iter().collect()
 }
 
 impl Default for Files {
@@ -108,5 +143,14 @@ mod tests {
         assert!(matches!(files.text("/proc"), Err(Missing::Unreadable { .. })));
         assert!(files.number("/proc/sys/kernel/pid_max").is_ok_and(|max| max > 0));
         assert!(files.names("/proc/nothing").is_empty() && files.names("/proc/self").contains(&"stat".to_owned()));
+    }
+    #[test]
+    fn texts_are_files_in_directories() {
+        let texts = [("/a/b", "7\n"), ("/a/c/d", "")].map(|(path, text)| (path.to_owned(), text.into()));
+        let files = Files::Texts(Arc::new(texts.into()));
+        assert_eq!((files.number("/a/b"), files.names("/a")), (Ok(7), vec!["b".to_owned(), "c".to_owned()]));
+        assert!(files.exists("/a/c") && !files.exists("/a/d") && !files.exists("/a/b/c"));
+        assert_eq!(files.text("/a/c"), Err(Missing::NoFile("/a/c".into())));
+        assert_eq!(files.first("/a/b", |line| Some(line.to_vec())), Some(b"7".to_vec()));
     }
 }

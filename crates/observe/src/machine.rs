@@ -36,9 +36,15 @@ impl Machine {
         self.begun_ever = None;
         let file = self.file.as_deref().unwrap_or_else(|| Path::new(FILE));
         let text = read(file).map_err(|error| ProcError::Io(error, Some(file.to_owned())))?;
-        let stats = KernelStats::from_buf_read(&text[..], procfs::current_system_info())?;
+        let numbers = numbers(&text, file);
+        self.take(&text, numbers)
+    }
+
+    /// The same of a text, in which the CPUs that are online have these numbers.
+    pub(crate) fn take(&mut self, text: &[u8], numbers: Vec<u32>) -> Result<MachineCpu, ProcError> {
+        let stats = KernelStats::from_buf_read(text, procfs::current_system_info())?;
         self.begun_ever = Some(stats.processes);
-        let cpus = numbers(&text, file).into_iter().zip(stats.cpu_time.iter().map(times));
+        let cpus = numbers.into_iter().zip(stats.cpu_time.iter().map(times));
         let now = MachineCpu::new(times(&stats.total), cpus.collect());
         let before = self.before.replace(now.clone()).unwrap_or_else(|| now.clone());
         // Of a CPU that was switched on just now it is not known what it did since.
@@ -76,7 +82,7 @@ fn renumbered(told: Vec<u32>, allowed: Vec<u32>) -> Vec<u32> {
 }
 
 /// The numbers as lines `cpuN` tell them.
-fn numbers_told(text: &[u8]) -> Vec<u32> {
+pub(crate) fn numbers_told(text: &[u8]) -> Vec<u32> {
     let number = |line: &[u8]| {
         let word = line.strip_prefix(b"cpu")?.split(|byte| *byte == b' ').next()?;
         std::str::from_utf8(word).ok()?.parse().ok()
@@ -87,11 +93,11 @@ fn numbers_told(text: &[u8]) -> Vec<u32> {
 fn times(time: &CpuTime) -> CpuTimes {
     // User time includes that of guests.
     CpuTimes {
-        user_ns: ticks_ns(time.user + time.nice),
+        user_ns: ticks_ns(time.user.saturating_add(time.nice)),
         system_ns: ticks_ns(time.system),
-        softirq_ns: ticks_ns(time.irq.unwrap_or(0) + time.softirq.unwrap_or(0)),
+        softirq_ns: ticks_ns(time.irq.unwrap_or(0).saturating_add(time.softirq.unwrap_or(0))),
         steal_ns: ticks_ns(time.steal.unwrap_or(0)),
-        idle_ns: ticks_ns(time.idle + time.iowait.unwrap_or(0)),
+        idle_ns: ticks_ns(time.idle.saturating_add(time.iowait.unwrap_or(0))),
     }
 }
 
@@ -108,7 +114,7 @@ const fn since(before: &CpuTimes, now: &CpuTimes) -> CpuTimes {
 
 /// The kernel's clock ticks in ns.
 pub(crate) fn ticks_ns(ticks: u64) -> u64 {
-    ticks * (NS_PER_S / procfs::ticks_per_second())
+    ticks.saturating_mul(NS_PER_S / procfs::ticks_per_second())
 }
 
 #[cfg(test)]

@@ -107,20 +107,36 @@ fn first_part(file: &mut File) -> io::Result<Vec<u8>> {
     Ok(text)
 }
 
+/// What the file `stat` of a process or a thread says; none of what is no such text, on which the reader itself would panic.
+pub(crate) fn stat(text: &[u8]) -> Option<Stat> {
+    let text = text.trim_ascii();
+    // The name may have any signs in it, parentheses too.
+    let begin = text.iter().position(|byte| *byte == b'(')?;
+    let end = text.iter().rposition(|byte| *byte == b')')?;
+    let has_number = begin > 1 && text[0].is_ascii_digit() && text[begin - 1] == b' ';
+    let has_state = text.get(end + 1) == Some(&b' ') && text.get(end + 2).is_some_and(u8::is_ascii_alphabetic);
+    (has_number && has_state && begin < end).then(|| Stat::from_read(text).ok()).flatten()
+}
+
 /// A process as it is now; none when it has ended.
 pub(crate) fn seen(pid: i32) -> Option<Seen> {
-    let stat = Stat::from_read(&short(&format!("/proc/{pid}/stat"))?[..]).ok()?;
+    seen_in(pid, &short(&format!("/proc/{pid}/stat"))?)
+}
+
+/// The same of the text of its file `stat`; none of what is no such text.
+pub(crate) fn seen_in(pid: i32, text: &[u8]) -> Option<Seen> {
+    let stat = stat(text)?;
     Some(Seen {
         pid,
         ppid: stat.ppid,
         began: stat.starttime,
-        waited_ns: ticks_ns((stat.cutime + stat.cstime).max(0).cast_unsigned()),
+        waited_ns: ticks_ns(stat.cutime.saturating_add(stat.cstime).max(0).cast_unsigned()),
         cpu: stat.processor.and_then(|cpu| u32::try_from(cpu).ok()).unwrap_or(0),
         name: stat.comm,
         figures: ProcessFigures {
             count: 1,
-            cpu_ns: ticks_ns(stat.utime + stat.stime),
-            rss_bytes: stat.rss * procfs::page_size(),
+            cpu_ns: ticks_ns(stat.utime.saturating_add(stat.stime)),
+            rss_bytes: stat.rss.saturating_mul(procfs::page_size()),
             vms_bytes: stat.vsize,
             threads: stat.num_threads.max(0).cast_unsigned(),
             // These are expensive to read: `resource_usage` knows them of the members of a group.
@@ -154,6 +170,21 @@ mod tests {
         assert!(!processes.sample(&BTreeSet::new(), true, None).has_begun(pid));
         child.kill().unwrap();
         child.wait().unwrap();
+    }
+
+    #[test]
+    fn what_is_no_line_of_a_process_is_none_and_no_panic() {
+        let numbers = " 0".repeat(48);
+        let read = |text: &str| stat(text.as_bytes()).map(|stat| (stat.pid, stat.comm, stat.state));
+        let names = ["php", "a) R 1 (", "", ")", "\u{fffd}"];
+        for name in names {
+            assert_eq!(read(&format!("7 ({name}) S{numbers}\n")), Some((7, name.to_owned(), 'S')), "{name}");
+        }
+        for text in ["", "(", ")", "7", ")(", "(a) R", " (a) R", "7(a) R", "7 (a)", "7 (a) ", "7 (a)R", "7 (a) \u{a0}"]
+        {
+            assert_eq!((read(text), read(&format!("{text}{numbers}"))), (None, None), "{text:?}");
+        }
+        assert_eq!(read(&format!("\u{a0} (a) R{numbers}")), None);
     }
 
     #[test]

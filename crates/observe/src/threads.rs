@@ -1,9 +1,9 @@
 //! The threads of a set of processes: time on a CPU and waiting for one, and how often they stopped.
 
 use crate::machine::ticks_ns;
-use crate::processes::{long, short};
+use crate::processes::{long, short, stat};
 use model::{ServerThread, ThreadsUse};
-use procfs::process::{Schedstat, Stat, Status};
+use procfs::process::{Schedstat, Status};
 use procfs::{FromBufRead, FromRead};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -94,7 +94,7 @@ pub(crate) fn allowed_cpus(pids: &[i32]) -> Option<BTreeSet<u32>> {
 }
 
 /// What a file `status` says. The name in it may be any bytes: the kernel cuts it within a letter too.
-fn status(text: &[u8]) -> Option<Status> {
+pub(crate) fn status(text: &[u8]) -> Option<Status> {
     Status::from_buf_read(String::from_utf8_lossy(text).as_bytes()).ok()
 }
 
@@ -111,7 +111,7 @@ fn tids(pid: i32) -> impl Iterator<Item = i32> {
 
 fn thread(pid: i32, tid: i32) -> Option<Seen> {
     let place = |file: &str| format!("/proc/{pid}/task/{tid}/{file}");
-    let stat = Stat::from_read(&short(&place("stat"))?[..]).ok()?;
+    let stat = stat(&short(&place("stat"))?)?;
     let status = status(&long(&place("status"))?)?;
     let wait_ns =
         short(&place("schedstat")).and_then(|text| Schedstat::from_read(&text[..]).ok()).map(|times| times.run_delay);

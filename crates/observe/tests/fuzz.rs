@@ -1,15 +1,21 @@
-//! The fuzz target's checks on the committed samples and on mutations of them, so that every test run fuzzes a bit.
+//! The fuzz targets' checks on the committed seeds and on mutations of them, so that every test run fuzzes a bit.
 
 use model::testing::{edited, seeds};
 use observe::profile::Past;
-use observe::testing::fuzz_samples;
+use observe::testing::{fuzz_machine, fuzz_names, fuzz_perf_map, fuzz_samples, fuzz_status};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use std::path::Path;
 
 /// Bits that change what a line says.
-const TOKENS: [&str; 14] = [
+const TOKENS: [&str; 20] = [
     "\n",
+    "\n\n",
+    "\t",
+    ": ",
+    "/../",
+    "nan",
+    "max",
     ",",
     "0",
     "-",
@@ -25,8 +31,20 @@ const TOKENS: [&str; 14] = [
     "\u{e9}",
 ];
 
+fn corpus(name: &str) -> Vec<Vec<u8>> {
+    seeds(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus").join(name))
+}
+
 fn samples() -> Vec<Vec<u8>> {
-    seeds(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/samples"))
+    corpus("samples")
+}
+
+/// One of the seeds, changed.
+fn mutated(seeds: Vec<Vec<u8>>) -> impl Strategy<Value = Vec<u8>> {
+    let edits = prop::collection::vec((any::<Index>(), 0_usize..6, 0..TOKENS.len()), 0..5);
+    (prop::sample::select(seeds), edits).prop_map(|(seed, edits)| {
+        edited(seed, edits.iter().map(|(at, length, token)| (|size| at.index(size), *length, TOKENS[*token])))
+    })
 }
 
 #[test]
@@ -41,12 +59,27 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn samples_keep_their_promises(
-        which in any::<Index>(),
-        edits in prop::collection::vec((any::<Index>(), 0_usize..6, 0..TOKENS.len()), 0..5),
-    ) {
-        let samples = which.get(&samples()).clone();
-        let edits = edits.iter().map(|(at, length, token)| (|size| at.index(size), *length, TOKENS[*token]));
-        fuzz_samples(&edited(samples, edits));
+    fn samples_keep_their_promises(data in mutated(samples())) {
+        fuzz_samples(&data);
+    }
+
+    #[test]
+    fn lists_of_functions_keep_their_promises(data in mutated(corpus("perf_map"))) {
+        fuzz_perf_map(&data);
+    }
+
+    #[test]
+    fn names_keep_their_promises(data in mutated(corpus("names"))) {
+        fuzz_names(&data);
+    }
+
+    #[test]
+    fn status_pages_keep_their_promises(data in mutated(corpus("status"))) {
+        fuzz_status(&data);
+    }
+
+    #[test]
+    fn the_files_of_a_machine_keep_their_promises(data in mutated(corpus("machine"))) {
+        fuzz_machine(&data);
     }
 }

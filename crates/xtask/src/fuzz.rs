@@ -5,9 +5,8 @@ use std::fmt;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::thread::ScopedJoinHandle;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use clap::builder::ArgPredicate;
 use toml::{Table, Value};
 
@@ -24,19 +23,13 @@ pub(crate) struct Options {
     length: Length,
 }
 
-/// Builds the targets, runs them all at once, prints executions and findings of each, and fails when there was a finding.
+/// Builds the targets, runs one after another, prints executions and findings of each, and fails when there was a finding.
+/// What a long run has found is kept for the next one, as few inputs as reach all of it.
 pub(crate) fn run(Options { only, length }: Options) -> Result<()> {
     let targets = chosen(all_targets()?, &only)?;
-    println!("     building, then fuzzing all at once: {length}");
+    println!("     building, then fuzzing one after another: {length}");
     build(&targets, length)?;
-    let outcomes = std::thread::scope(|scope| {
-        let running: Vec<_> = targets.iter().map(|target| scope.spawn(move || fuzz(target, length))).collect();
-        let joined = |one: ScopedJoinHandle<'_, Result<Outcome>>| {
-            one.join().map_err(|_| anyhow!("a thread that fuzzes has panicked"))?
-        };
-        running.into_iter().map(joined).collect::<Result<Vec<_>>>()
-    })?;
-    print_outcomes(&targets, &outcomes)
+    in_turn(&targets, length)
 }
 
 /// Builds all targets, while something else runs that keeps the CPUs whenever it wants them.
@@ -48,22 +41,46 @@ pub(crate) fn build_aside(length: Length) -> Result<()> {
 /// Runs all targets, which are built, one after another, so that each has a core in its few seconds. Prints executions and
 /// findings of each, and fails when there was a finding.
 pub(crate) fn run_in_turn(length: Length) -> Result<()> {
-    let targets = all_targets()?;
-    let outcomes = targets.iter().map(|target| fuzz(target, length)).collect::<Result<Vec<_>>>()?;
-    print_outcomes(&targets, &outcomes)
+    in_turn(&all_targets()?, length)
 }
 
-fn print_outcomes(targets: &[Target], outcomes: &[Outcome]) -> Result<()> {
-    for (target, outcome) in targets.iter().zip(outcomes) {
-        println!("{}: {} executions, {} finding(s)", target.name, outcome.executions, outcome.findings.len());
-        for finding in &outcome.findings {
-            println!("     {finding}");
+fn in_turn(targets: &[Target], length: Length) -> Result<()> {
+    // What is wrong with one of them is told at the end: hours may have gone into the others.
+    let outcomes: Vec<Result<Outcome>> = targets.iter().map(|target| fuzz(target, length)).collect();
+    let names: Vec<&str> = targets.iter().map(|target| target.name.as_str()).collect();
+    print!("{}", summary(&names, &outcomes));
+    let failed: Vec<String> =
+        outcomes.iter().filter_map(|one| one.as_ref().err()).map(|why| format!("{why:#}")).collect();
+    let findings: usize = outcomes.iter().flatten().map(|outcome| outcome.findings.len()).sum();
+    match (findings, failed.is_empty()) {
+        (0, true) => Ok(()),
+        (_, true) => bail!("{findings} finding(s)"),
+        (_, false) => bail!("{findings} finding(s); {}", failed.join("\n")),
+    }
+}
+
+/// A line for each target with its executions, their rate and the number of its findings, and a line for each finding.
+fn summary(names: &[&str], outcomes: &[Result<Outcome>]) -> String {
+    let width = names.iter().map(|name| name.len()).max().unwrap_or_default().max("target".len());
+    let row = |name: &str, cells: [&str; 4]| {
+        let [executions, per_s, findings, kept] = cells;
+        let row = format!("{name:width$} {executions:>12} {per_s:>9} {findings:>9} {kept:>12}");
+        format!("{}\n", row.trim_end())
+    };
+    let mut text = row("target", ["executions", "exec/s", "findings", "inputs kept"]);
+    for (name, outcome) in names.iter().zip(outcomes) {
+        match outcome {
+            Ok(Outcome { executions, per_s, findings, kept }) => {
+                let kept = kept.map_or_else(String::new, |kept| kept.to_string());
+                let counts = [executions.to_string(), per_s.to_string(), findings.len().to_string()];
+                text += &row(name, [&counts[0], &counts[1], &counts[2], &kept]);
+                text.extend(findings.iter().map(|finding| format!("     {finding}\n")));
+            }
+            Err(_) => text += &row(name, ["failed", "", "", ""]),
         }
     }
-    match outcomes.iter().map(|outcome| outcome.findings.len()).sum() {
-        0 => Ok(()),
-        findings @ 1.. => bail!("{findings} finding(s)"),
-    }
+    let executions: u64 = outcomes.iter().flatten().map(|outcome| outcome.executions).sum();
+    text + &format!("{} target(s), {executions} executions\n", names.len())
 }
 
 /// Lets all others go before. Linux sets it for this thread, and all that it starts inherit it (setpriority(2)).
@@ -106,7 +123,7 @@ fn all_targets() -> Result<Vec<Target>> {
 /// long.
 const LONGEST: i64 = 1024;
 
-/// Time from which an input is a finding: all targets may run at once, on few cores, where the 10 s of libFuzzer are soon over.
+/// Time from which an input is a finding: where others have the cores, the 10 s of libFuzzer are soon over.
 const SLOW: &str = "-report_slow_units=60";
 
 /// How targets are built for some seconds of fuzzing. What is fuzzed has no `unsafe`: an address sanitizer would find nothing,
@@ -138,7 +155,7 @@ impl Length {
         Self { seconds: Some(seconds), minutes: None, executions: None }
     }
 
-    /// True if faster programs are worth the longer build.
+    /// True if faster programs are worth the longer build, and what is found is worth to be kept.
     const fn is_long(self) -> bool {
         self.minutes.is_some() || self.executions.is_some()
     }
@@ -181,12 +198,23 @@ struct Target {
     longest: i64,
 }
 
+impl Target {
+    /// Folder of the inputs that were found, below that of the targets.
+    fn found(&self) -> String {
+        format!("corpus/{}", self.name)
+    }
+}
+
 /// What libFuzzer said at its end.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Outcome {
     executions: u64,
+    /// Executions per second.
+    per_s: u64,
     /// Path of each input that crashed, hung or ran out of memory.
     findings: Vec<String>,
+    /// Inputs that are kept for the next run; none where that was not looked at.
+    kept: Option<usize>,
 }
 
 /// Those named, or all of them.
@@ -200,36 +228,76 @@ fn chosen(targets: Vec<Target>, only: &[String]) -> Result<Vec<Target>> {
 
 /// Runs the program that cargo-fuzz has built: its own `run` looks at the build of each once more, one after the other.
 fn fuzz(target: &Target, length: Length) -> Result<Outcome> {
-    let (folder, name) = (folder(), target.name.as_str());
-    // The first directory collects what is found and stays out of git.
-    let (found, artifacts) = (format!("corpus/{name}"), format!("artifacts/{name}/"));
-    for directory in [&found, &artifacts] {
-        std::fs::create_dir_all(folder.join(directory)).with_context(|| format!("cannot create fuzz/{directory}"))?;
+    let name = target.name.as_str();
+    let artifacts = format!("artifacts/{name}/");
+    for directory in [&target.found(), &artifacts] {
+        std::fs::create_dir_all(folder().join(directory)).with_context(|| format!("cannot create fuzz/{directory}"))?;
     }
-    let built = folder.join("target");
-    // A file, so that a run of hours can be watched.
-    let log = built.join(format!("{name}.log"));
-    let file = File::create(&log).with_context(|| format!("cannot write {}", log.display()))?;
-    println!("     log: {}", log.display());
-    let mut command = Command::new(built.join(host()).join(length.profile()).join(name));
-    command.args([&found, &target.seeds]).args(["-print_final_stats=1", SLOW]).args(length.arguments());
-    command.args([format!("-max_len={}", target.longest), format!("-artifact_prefix={artifacts}")]);
-    command.current_dir(&folder).stdin(Stdio::null()).stderr(file);
-    let status = command.status().with_context(|| format!("cannot start {}", command.get_program().display()))?;
-    let log = String::from_utf8_lossy(&std::fs::read(&log).context("reading the log")?).into_owned();
-    let outcome = read_log(&log);
-    if !status.success() && outcome.findings.is_empty() {
-        bail!("target {name} ended with {status}:\n{log}");
+    let mut command = program(target, length);
+    // The first directory collects what is found and stays out of git.
+    command.args([&target.found(), &target.seeds]).args(["-print_final_stats=1", SLOW]).args(length.arguments());
+    command.arg(format!("-artifact_prefix={artifacts}"));
+    let (is_success, log) = logged(command, &format!("{name}.log"))?;
+    let mut outcome = read_log(&log);
+    if !is_success && outcome.findings.is_empty() {
+        bail!("target {name} ended with an error:\n{log}");
+    }
+    if length.is_long() {
+        outcome.kept = Some(minimise(target, length)?);
     }
     Ok(outcome)
 }
 
-/// Reads `stat::number_of_executed_units: N` and `Test unit written to PATH`.
+/// Keeps as few of the inputs that were found as reach, with the committed ones, all that all of them reach. Returns how many.
+fn minimise(target: &Target, length: Length) -> Result<usize> {
+    let name = target.name.as_str();
+    let (found, fewer) = (target.found(), format!("corpus/{name}.fewer"));
+    let (all, kept) = (folder().join(&found), folder().join(&fewer));
+    let wrong = || format!("cannot minimise fuzz/{found}");
+    if kept.exists() {
+        std::fs::remove_dir_all(&kept).with_context(wrong)?;
+    }
+    std::fs::create_dir_all(&kept).with_context(wrong)?;
+    let mut command = program(target, length);
+    command.args(["-merge=1", &fewer, &target.seeds, &found]);
+    let (is_success, log) = logged(command, &format!("{name}.merge.log"))?;
+    if !is_success {
+        bail!("{}, which stays as it is:\n{log}", wrong());
+    }
+    std::fs::remove_dir_all(&all).and_then(|()| std::fs::rename(&kept, &all)).with_context(wrong)?;
+    Ok(std::fs::read_dir(&all).with_context(wrong)?.count())
+}
+
+/// The built program of a target, without its arguments but for the length of inputs.
+fn program(target: &Target, length: Length) -> Command {
+    let built = folder().join("target").join(host()).join(length.profile());
+    let mut command = Command::new(built.join(&target.name));
+    command.arg(format!("-max_len={}", target.longest)).current_dir(folder()).stdin(Stdio::null());
+    command
+}
+
+/// Runs a program of libFuzzer. Returns whether it ended well, and what it has written to a log of this name.
+fn logged(mut command: Command, name: &str) -> Result<(bool, String)> {
+    // A file, so that a run of hours can be watched.
+    let log = folder().join("target").join(name);
+    let file = File::create(&log).with_context(|| format!("cannot write {}", log.display()))?;
+    println!("     log: {}", log.display());
+    let status = command.stderr(file).status();
+    let status = status.with_context(|| format!("cannot start {}", command.get_program().display()))?;
+    let log = String::from_utf8_lossy(&std::fs::read(&log).context("reading the log")?).into_owned();
+    Ok((status.success(), log))
+}
+
+/// Reads `stat::number_of_executed_units: N`, `stat::average_exec_per_sec: N` and `Test unit written to PATH`.
 fn read_log(log: &str) -> Outcome {
     let mut outcome = Outcome::default();
+    let number = |text: &str| text.trim().parse::<u64>().unwrap_or(0);
     for line in log.lines() {
         if let Some((_, count)) = line.split_once("stat::number_of_executed_units:") {
-            outcome.executions += count.trim().parse::<u64>().unwrap_or(0);
+            outcome.executions += number(count);
+        }
+        if let Some((_, per_s)) = line.split_once("stat::average_exec_per_sec:") {
+            outcome.per_s = number(per_s);
         }
         if let Some((_, path)) = line.split_once("Test unit written to ") {
             outcome.findings.push(path.trim().to_owned());
@@ -280,7 +348,7 @@ fn nightly_cargo(tool: &Path, arguments: &[&str]) -> Result<Command> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Length, Outcome, Target, chosen, read_log, targets};
+    use super::{LONGEST, Length, Outcome, Target, all_targets, chosen, folder, read_log, summary, targets};
     use clap::{Args, Command, Error, FromArgMatches};
 
     fn length(line: &str) -> Result<Length, Error> {
@@ -336,7 +404,33 @@ mod tests {
     #[test]
     fn executions_and_findings_are_read() {
         let log = "INFO: seed corpus\nartifact_prefix='./'; Test unit written to ./crash-01\n\
-                   stat::number_of_executed_units: 1234\nstat::peak_rss_mb: 40\n";
-        assert_eq!(read_log(log), Outcome { executions: 1234, findings: vec!["./crash-01".to_owned()] });
+                   stat::number_of_executed_units: 1234\nstat::average_exec_per_sec:     56\nstat::peak_rss_mb: 40\n";
+        let findings = vec!["./crash-01".to_owned()];
+        assert_eq!(read_log(log), Outcome { executions: 1234, per_s: 56, findings, kept: None });
+    }
+
+    #[test]
+    fn each_target_has_a_line_with_its_executions_and_findings() {
+        let found = Outcome { executions: 1234, per_s: 56, findings: vec!["crash-01".to_owned()], kept: None };
+        let kept = Outcome { executions: 6, per_s: 3, findings: Vec::new(), kept: Some(7) };
+        let text = summary(&["har", "http1_client", "x"], &[Ok(found), Ok(kept), Err(anyhow::anyhow!("broken"))]);
+        assert_eq!(
+            text,
+            "target         executions    exec/s  findings  inputs kept\n\
+             har                  1234        56         1\n\
+             \x20    crash-01\n\
+             http1_client            6         3         0            7\n\
+             x                  failed\n\
+             3 target(s), 1240 executions\n"
+        );
+    }
+
+    #[test]
+    fn every_target_starts_from_committed_inputs() {
+        for Target { name, seeds, longest } in all_targets().unwrap() {
+            let inputs: Vec<_> = std::fs::read_dir(folder().join(&seeds)).expect(&seeds).map(Result::unwrap).collect();
+            assert!(inputs.iter().any(|input| input.metadata().unwrap().is_file()), "{name}: nothing in {seeds}");
+            assert!(longest >= LONGEST, "{name}");
+        }
     }
 }

@@ -36,7 +36,7 @@ use xtask::workspace;
 enum Task {
     /// Format, tidy, lints, docs and the hermetic tests: no root, no packages, nothing that time decides
     Test {
-        /// Also licences and advisories, 5 seconds of each fuzz target, the hermetic tests where nothing is installed, and the
+        /// Also licences and advisories, 4 seconds of each fuzz target, the hermetic tests where nothing is installed, and the
         /// measuring tests with real servers; installs what these need, as root. A measuring test that a disturbed machine keeps
         /// from deciding is named and counted as skipped. What CI runs; 25 minutes on 2 quiet CPUs, 35 on busy ones
         #[arg(long)]
@@ -51,7 +51,8 @@ enum Task {
     Docs,
     /// The pages of docs as a book in target/book, which is read in a browser and searched without a network
     Book,
-    /// Every fuzz target, all at once, with cargo-fuzz on nightly; `--minutes 60` for long fuzzing, which no other task does
+    /// Every fuzz target, one after another, with cargo-fuzz on nightly; `--minutes 60` for long fuzzing, which no other task
+    /// does, and which keeps in fuzz/corpus as few inputs as reach all that was reached
     Fuzz(fuzz::Options),
     /// Dependencies against deny.toml (licences, bans, sources, advisories), and the SBOM of the binary in target/sbom
     SupplyChain,

@@ -21,7 +21,7 @@ use xtask::{packages, workspace};
 
 /// Time for which `--all` fuzzes each target: enough to find what a change has just broken. `cargo xtask fuzz --minutes 60` finds
 /// more.
-const FUZZ: fuzz::Length = fuzz::Length::of_seconds(5);
+const FUZZ: fuzz::Length = fuzz::Length::of_seconds(4);
 
 /// Runs all steps, and tells how long they and the longest tests took. The last line counts the tests; a step without tests
 /// that fails counts as one.

@@ -65,7 +65,7 @@ impl Redacted {
         let plain = |c: char| if c.is_control() { ' ' } else { c };
         let begin: String = text.chars().take(READ_CHARS_MAX.max(chars_max)).map(plain).collect();
         let kept: String = settled(&begin, Form::Text).chars().take(chars_max).collect();
-        Self::text(kept.trim_end())
+        Self::text(kept.trim())
     }
 
     /// One URL, or the path and query of one.

@@ -3,10 +3,10 @@
 use crate::files::Files;
 use crate::kernel::CpuGroup;
 use crate::machine::{Machine, ticks_ns};
-use crate::processes::short;
+use crate::processes::{short, stat};
 use model::MachineCpu;
 use procfs::FromRead;
-use procfs::process::{Schedstat, Stat};
+use procfs::process::Schedstat;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Processes of the server that are read each time; of more of them it is not known what others used.
@@ -219,7 +219,7 @@ struct Had {
 
 /// CPU time of all threads of a process: exact where it has few, else in steps of 10 ms.
 fn process_had(pid: i32) -> Option<Had> {
-    let stat = Stat::from_read(&short(&format!("/proc/{pid}/stat"))?[..]).ok()?;
+    let stat = stat(&short(&format!("/proc/{pid}/stat"))?)?;
     let in_steps = ticks_ns(stat.utime + stat.stime);
     let threads = match stat.num_threads {
         1 => schedstat(&format!("/proc/{pid}")).map(|told| vec![(pid, told)]),

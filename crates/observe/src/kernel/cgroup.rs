@@ -76,13 +76,13 @@ pub(crate) fn cgroup(files: &Files, of: &str) -> Result<Figured, Missing> {
 }
 
 /// The directories of a process's group with a controller and of those above it, from the inside out.
-fn places(files: &Files, groups: &str, controller: &str) -> Option<Vec<String>> {
-    let lines = || {
-        groups.lines().filter_map(|line| {
-            let mut fields = line.splitn(3, ':').skip(1);
-            Some((fields.next()?, fields.next()?))
-        })
+fn places<'a>(files: &Files, groups: &'a str, controller: &str) -> Option<Vec<String>> {
+    let fields = |line: &'a str| -> Option<(&'a str, &'a str)> {
+        let mut fields = line.splitn(3, ':').skip(1);
+        Some((fields.next()?, fields.next()?))
     };
+    // The names become a part of a path.
+    let lines = || groups.lines().filter_map(fields).filter(|(names, _)| !names.contains('/'));
     let v1 = lines().find(|(names, _)| names.split(',').any(|name| name == controller));
     let (mounts, path) = match v1 {
         Some((names, path)) => (vec![format!("{MOUNT}/{names}"), format!("{MOUNT}/{controller}")], path),
@@ -138,7 +138,7 @@ fn quota(files: &Files, place: &str) -> Option<u64> {
             (number("quota")?, number("period")?)
         }
     };
-    (quota * model::NS_PER_S).checked_div(period)
+    quota.saturating_mul(model::NS_PER_S).checked_div(period)
 }
 
 /// How often, and for how long, a group was stopped because its quota was used up.
@@ -150,7 +150,7 @@ fn throttled(files: &Files, place: &str) -> BTreeMap<String, u64> {
         match name {
             "nr_periods" => Some(("periods", n)),
             "nr_throttled" => Some(("throttled_periods", n)),
-            "throttled_usec" => Some((THROTTLED, n * NS_PER_US)),
+            "throttled_usec" => Some((THROTTLED, n.saturating_mul(NS_PER_US))),
             "throttled_time" => Some((THROTTLED, n)),
             _ => None,
         }
@@ -239,6 +239,22 @@ mod tests {
         let gauges = [("cfs_quota_us", 200_000), ("cpu_quota_ns_per_s", 2_000_000_000), ("memory_bytes", 8192)];
         assert_eq!(seen.gauges, super::super::named(gauges));
         assert_eq!((seen.counters["periods"], seen.counters["throttled_ns"]), (5, 7));
+    }
+
+    /// A file that is laid over that of the kernel could name them.
+    #[test]
+    fn no_group_lies_elsewhere_than_all_groups_do() {
+        let texts = [
+            ("proc/7/cgroup", "3:../elsewhere,cpu:/\n"),
+            ("proc/8/cgroup", "0::/../../elsewhere\n"),
+            ("sys/fs/cgroup/../elsewhere,cpu/cgroup.procs", ""),
+            ("sys/fs/cgroup/cgroup.procs", ""),
+            ("elsewhere/cpu.max", "50000 100000\n"),
+            ("sys/fs/cgroup/../elsewhere,cpu/cpu.cfs_quota_us", "50000\n"),
+            ("sys/fs/cgroup/../elsewhere,cpu/cpu.cfs_period_us", "100000\n"),
+        ];
+        let (_root, files) = tree(&texts);
+        assert_eq!((CpuGroup::of(&files, "7"), CpuGroup::of(&files, "8")), (None, None));
     }
 
     #[test]

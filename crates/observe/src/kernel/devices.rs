@@ -8,13 +8,14 @@ use std::collections::BTreeMap;
 
 /// Sectors of `/proc/diskstats`, whatever the disk has.
 const SECTOR_BYTES: u64 = 512;
+const NS_PER_MS: u64 = 1_000_000;
 
 /// Every interface that has ever sent or received.
 pub(super) fn interfaces(files: &Files) -> Result<BTreeMap<String, Figured>, Missing> {
     let file = "/proc/net/dev";
     let text = files.text(file)?;
     let all = InterfaceDeviceStatus::from_read(text.as_bytes()).map_err(|_| Missing::Malformed(file.into()))?;
-    let used = all.0.into_values().filter(|nic| nic.recv_packets + nic.sent_packets > 0);
+    let used = all.0.into_values().filter(|nic| nic.recv_packets > 0 || nic.sent_packets > 0);
     let figured = used.map(|nic| {
         let counters = Figured::counters([
             ("received_bytes", nic.recv_bytes),
@@ -42,16 +43,16 @@ pub(super) fn disks(files: &Files) -> Result<BTreeMap<String, Figured>, Missing>
     if !files.exists(folder) {
         return Err(Missing::NoFile(folder.into()));
     }
-    let used = all.0.into_iter().filter(|disk| disk.reads + disk.writes > 0);
+    let used = all.0.into_iter().filter(|disk| disk.reads > 0 || disk.writes > 0);
     let whole = used.filter(|disk| files.exists(&format!("{folder}/{}", disk.name.replace('/', "!"))));
     let figured = whole.map(|disk| {
         let counters = Figured::counters([
             ("reads", disk.reads),
             ("writes", disk.writes),
-            ("read_bytes", disk.sectors_read * SECTOR_BYTES),
-            ("written_bytes", disk.sectors_written * SECTOR_BYTES),
-            ("busy_ns", disk.time_in_progress * 1_000_000),
-            ("waiting_ns", disk.weighted_time_in_progress * 1_000_000),
+            ("read_bytes", disk.sectors_read.saturating_mul(SECTOR_BYTES)),
+            ("written_bytes", disk.sectors_written.saturating_mul(SECTOR_BYTES)),
+            ("busy_ns", disk.time_in_progress.saturating_mul(NS_PER_MS)),
+            ("waiting_ns", disk.weighted_time_in_progress.saturating_mul(NS_PER_MS)),
         ]);
         let gauges = super::named([("in_progress", disk.in_progress)]);
         (disk.name, Figured { gauges, ..counters })

@@ -22,7 +22,7 @@ pub(super) fn memory(context: &Context<'_>) -> Result<Figured, Missing> {
     let text = context.files.text("/proc/meminfo")?;
     let pairs = text.lines().filter_map(|line| line.split_once(':'));
     let known = pairs.filter_map(|(name, rest)| {
-        Some((translated(&MEMORY, name)?, rest.split_whitespace().next()?.parse::<u64>().ok()? * 1024))
+        Some((translated(&MEMORY, name)?, rest.split_whitespace().next()?.parse::<u64>().ok()?.saturating_mul(1024)))
     });
     Ok(Figured::gauges(known))
 }

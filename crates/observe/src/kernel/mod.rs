@@ -120,6 +120,11 @@ pub(crate) struct Kernel {
 }
 
 impl Kernel {
+    /// That of the machine with these files.
+    pub(crate) fn of(files: Files) -> Self {
+        Self { files, ..Self::default() }
+    }
+
     /// What has happened since the sample before, and what is missing with the reason, by part.
     pub(crate) fn sample(&mut self, server: Option<i32>) -> (KernelFigures, Vec<(&'static str, Missing)>) {
         let mut figures = KernelFigures::default();
@@ -214,9 +219,48 @@ mod tests {
     }
 
     #[test]
+    fn numbers_beyond_those_of_any_kernel_overflow_nothing() {
+        let root = tempfile::tempdir().unwrap();
+        let most = u64::MAX;
+        for (path, text) in [
+            (
+                "proc/net/sockstat",
+                format!("sockets: used 1\nTCP: inuse 1 orphan 0 tw 0 alloc 1 mem {most}\nUDP: inuse 0 mem {most}"),
+            ),
+            ("proc/net/softnet_stat", "ffffffffffffffff 1 1\nffffffffffffffff 1 1\n".to_owned()),
+            ("proc/sys/net/ipv4/ip_local_port_range", format!("0 {most}")),
+            ("proc/pressure/cpu", format!("some total={most}\n")),
+            ("proc/meminfo", format!("MemTotal: {most} kB\n")),
+            ("proc/net/dev", format!("h\nh\n a: {0} {0} 0 0 0 0 0 0 {0} {0} 0 0 0 0 0 0\n", most)),
+            ("proc/diskstats", format!("1 0 vda {0} 0 {0} 5 {0} 0 {0} 7 1 {0} {0}\n", most)),
+            ("sys/block/vda/size", "1".to_owned()),
+            ("proc/self/cgroup", "0::/".to_owned()),
+            ("sys/fs/cgroup/cgroup.procs", String::new()),
+            ("sys/fs/cgroup/cpu.max", format!("{most} 1")),
+            ("sys/fs/cgroup/cpu.stat", format!("throttled_usec {most}\n")),
+            ("sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", most.to_string()),
+            ("sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq", most.to_string()),
+        ] {
+            let place = root.path().join(path);
+            std::fs::create_dir_all(place.parent().unwrap()).unwrap();
+            std::fs::write(place, text).unwrap();
+        }
+        let mut kernel = Kernel::of(Files::below(root.path()));
+        let (first, _) = kernel.sample(None);
+        let gauge = |part: &str, name: &str| first.gauges[part][name];
+        assert_eq!((gauge("memory", "total_bytes"), gauge("frequency", "max_hz")), (most, most));
+        assert_eq!((gauge("ports", "local_ports"), gauge("cgroup/generator", "cpu_quota_ns_per_s")), (most, most));
+        assert_eq!(gauge("sockstat", "tcp_memory_bytes"), most);
+        let (second, _) = kernel.sample(None);
+        let parts: Vec<&str> = second.counters.keys().map(String::as_str).collect();
+        assert_eq!(parts, ["cgroup/generator", "disk/vda", "nic/a", "pressure/cpu", "softnet"]);
+        assert!(second.counters.values().all(|counters| counters.values().all(|growth| *growth == 0)), "{second:?}");
+    }
+
+    #[test]
     fn a_machine_without_any_of_the_files_has_a_reason_for_each_part() {
         let nowhere = tempfile::tempdir().unwrap();
-        let mut kernel = Kernel { files: Files::below(nowhere.path()), ..Kernel::default() };
+        let mut kernel = Kernel::of(Files::below(nowhere.path()));
         let (figures, missing) = kernel.sample(None);
         assert_eq!(figures, KernelFigures::default());
         assert_eq!(missing.len(), PARTS.len() + KINDS.len());

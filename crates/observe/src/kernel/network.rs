@@ -96,8 +96,8 @@ fn sockstat_of(text: &str) -> Option<Figured> {
         ("tcp_inuse", of("TCP", "inuse")?),
         ("tcp_orphan", of("TCP", "orphan")?),
         ("tcp_time_wait", of("TCP", "tw")?),
-        ("tcp_memory_bytes", of("TCP", "mem")? * procfs::page_size()),
-        ("udp_memory_bytes", of("UDP", "mem")? * procfs::page_size()),
+        ("tcp_memory_bytes", of("TCP", "mem")?.saturating_mul(procfs::page_size())),
+        ("udp_memory_bytes", of("UDP", "mem")?.saturating_mul(procfs::page_size())),
     ]))
 }
 
@@ -109,11 +109,11 @@ pub(super) fn softnet(context: &Context<'_>) -> Result<Figured, Missing> {
 
 /// A line for each CPU; hexadecimal columns: processed, dropped, times it ran out of time or budget.
 fn softnet_of(text: &str) -> Option<Figured> {
-    let mut sums = [0; 3];
+    let mut sums = [0_u64; 3];
     for line in text.lines() {
         let mut columns = line.split_whitespace();
         for sum in &mut sums {
-            *sum += u64::from_str_radix(columns.next()?, 16).ok()?;
+            *sum = sum.saturating_add(u64::from_str_radix(columns.next()?, 16).ok()?);
         }
     }
     Some(Figured::counters(["processed", "dropped", "squeezed"].into_iter().zip(sums)).of_cpus(text.lines().count()))
@@ -129,7 +129,7 @@ pub(super) fn ports(context: &Context<'_>) -> Result<Figured, Missing> {
 fn ports_of(text: &str) -> Option<Figured> {
     let mut ends = text.split_whitespace().map_while(|word| word.parse::<u64>().ok());
     let (first, last) = (ends.next()?, ends.next()?);
-    Some(Figured::gauges([("local_ports", (last + 1).checked_sub(first)?)]))
+    Some(Figured::gauges([("local_ports", last.checked_sub(first)?.saturating_add(1))]))
 }
 
 pub(super) fn conntrack(context: &Context<'_>) -> Result<Figured, Missing> {

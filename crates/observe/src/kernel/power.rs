@@ -12,8 +12,9 @@ pub(super) fn frequency(context: &Context<'_>) -> Result<Figured, Missing> {
     let (Some(min), Some(max)) = (all.iter().min(), all.iter().max()) else {
         return Err(Missing::Because("the CPUs do not tell their frequency, as in most virtual machines"));
     };
-    let mean = all.iter().sum::<u64>() / all.len() as u64;
-    Ok(Figured::gauges([("mean_hz", mean * 1000), ("min_hz", min * 1000), ("max_hz", max * 1000)]))
+    let mean = sum(&all) / all.len() as u64;
+    let hz = |khz: u64| khz.saturating_mul(1000);
+    Ok(Figured::gauges([("mean_hz", hz(mean)), ("min_hz", hz(*min)), ("max_hz", hz(*max))]))
 }
 
 /// Times the CPUs were slowed down because they were too hot.
@@ -22,7 +23,11 @@ pub(super) fn throttling(context: &Context<'_>) -> Result<Figured, Missing> {
     if all.is_empty() {
         return Err(Missing::Because("the CPUs do not tell whether heat slows them, as in most virtual machines"));
     }
-    Ok(Figured::counters([("core_throttles", all.iter().sum())]).of_cpus(all.len()))
+    Ok(Figured::counters([("core_throttles", sum(&all))]).of_cpus(all.len()))
+}
+
+fn sum(all: &[u64]) -> u64 {
+    all.iter().fold(0, |sum, n| sum.saturating_add(*n))
 }
 
 /// A number that each CPU has a file for.

@@ -17,8 +17,9 @@ pub(super) fn pressure(files: &Files, resource: &str) -> Result<Figured, Missing
 
 /// Lines of `some avg10=0.00 avg60=0.00 avg300=0.00 total=USECONDS`.
 fn pressure_of(text: &str) -> Option<Figured> {
-    let total_ns =
-        |line: &str| -> Option<u64> { Some(line.rsplit_once("total=")?.1.trim().parse::<u64>().ok()? * 1000) };
+    let total_ns = |line: &str| -> Option<u64> {
+        Some(line.rsplit_once("total=")?.1.trim().parse::<u64>().ok()?.saturating_mul(1000))
+    };
     let stalls = text.lines().map(|line| Some((format!("{}_ns", line.split_once(' ')?.0), total_ns(line)?)));
     let stalls: Vec<_> = stalls.collect::<Option<_>>()?;
     (!stalls.is_empty()).then(|| Figured::counters(stalls))

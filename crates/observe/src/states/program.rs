@@ -1,9 +1,8 @@
 //! Program of a process, the pool its threads belong to, and how they wait for work.
 
 use super::classify::Style;
-use crate::processes::short;
-use procfs::FromRead;
-use procfs::process::{MMapPath, Process, Stat};
+use crate::processes::{short, stat};
+use procfs::process::{MMapPath, Process};
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -33,7 +32,7 @@ pub(super) struct Program {
 impl Program {
     /// The process as it is now; none when it has ended.
     pub(super) fn sample(pid: i32) -> Option<Self> {
-        let stat = Stat::from_read(&short(&format!("/proc/{pid}/stat"))?[..]).ok()?;
+        let stat = stat(&short(&format!("/proc/{pid}/stat"))?)?;
         if matches!(stat.state, 'Z' | 'X') {
             return None;
         }

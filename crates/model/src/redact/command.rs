@@ -64,7 +64,8 @@ pub(super) fn arguments(arguments: impl IntoIterator<Item = impl AsRef<str>>, fl
 
 /// What may follow `argument`.
 fn after(argument: &str, flags: Flags, named: Named) -> Next {
-    if !argument.starts_with('-') || argument.contains(['=', ':', ' ']) {
+    // What was redacted in it may have had one of these.
+    if !argument.starts_with('-') || argument.contains(['=', ':', ' ']) || argument.contains(REDACTED) {
         return Next::Anything;
     }
     match argument {

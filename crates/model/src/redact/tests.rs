@@ -289,3 +289,11 @@ fn a_secret_that_is_cut_off_is_not_shown_in_part() {
     assert_eq!(Redacted::line("\u{1b} a\r\n\u{1b}[2J ", 200).as_str(), "a   [2J");
     assert_eq!(Redacted::line(&"é".repeat(1_000_000), 200).chars().count(), 200);
 }
+
+/// Redacted again, what had been a header behind a tab was a flag, and took the next argument with it.
+#[test]
+fn arguments_that_are_redacted_again_stay_as_they_are() {
+    let once = Redacted::command(["web", "--password\tSet-Cookie:s3cret", "page"]);
+    assert_eq!(once.join("|"), "web|--password\t<redacted>|page");
+    assert_eq!(Redacted::command(once.iter()), once);
+}

@@ -8,6 +8,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use serde_json::{Value, json};
 use stack::Piped;
+use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,9 +22,32 @@ const READ_BYTES: usize = 64 * 1024;
 /// Bytes written at once: as many as a pipe that has any room takes without waiting (`PIPE_BUF` of Linux, pipe(7)).
 const WRITE_BYTES: usize = 4096;
 
+/// A program that reads commands from one pipe and writes what it says to another.
+pub(crate) trait Spoken {
+    /// None once it was closed.
+    fn input(&mut self) -> Option<&mut File>;
+    fn output(&mut self) -> &mut File;
+    /// How it has ended, once it had so much time to end; ns. None while it runs.
+    fn ended_within(&mut self, time_ns: u64) -> Option<String>;
+}
+
+impl Spoken for Piped {
+    fn input(&mut self) -> Option<&mut File> {
+        self.input.as_mut()
+    }
+
+    fn output(&mut self) -> &mut File {
+        &mut self.output
+    }
+
+    fn ended_within(&mut self, time_ns: u64) -> Option<String> {
+        Self::ended_within(self, time_ns)
+    }
+}
+
 /// The connection.
-pub(crate) struct Pipe {
-    program: Piped,
+pub(crate) struct Pipe<P = Piped> {
+    program: P,
     reassembly: Reassembly,
     /// Events that came while an answer was waited for.
     waiting: Waiting,
@@ -41,8 +65,8 @@ pub(crate) enum Answer {
     Late,
 }
 
-impl Pipe {
-    pub(crate) fn new(program: Piped, stop: Arc<AtomicBool>) -> Self {
+impl<P: Spoken> Pipe<P> {
+    pub(crate) fn new(program: P, stop: Arc<AtomicBool>) -> Self {
         Self { program, reassembly: Reassembly::default(), waiting: Waiting::default(), sent: 0, stop }
     }
 
@@ -119,7 +143,7 @@ impl Pipe {
                 continue;
             }
             let mut buffer = [0; READ_BYTES];
-            match self.program.output.read(&mut buffer) {
+            match self.program.output().read(&mut buffer) {
                 Ok(0) => return Err(self.gone("closed its pipe")),
                 Ok(count) => self.reassembly.add(&buffer[..count]),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -138,7 +162,7 @@ impl Pipe {
                 continue;
             }
             let part = &bytes[..bytes.len().min(WRITE_BYTES)];
-            match self.program.input.as_mut().map(|input| input.write(part)) {
+            match self.program.input().map(|input| input.write(part)) {
                 Some(Ok(count)) => bytes = &bytes[count..],
                 Some(Err(error)) if error.kind() == ErrorKind::Interrupted => {}
                 Some(Err(error)) => return Err(self.gone(&format!("does not read: {error}"))),
@@ -158,13 +182,13 @@ impl Pipe {
     }
 
     fn is_readable(&mut self, wait_ns: u64) -> Result<bool, BrowserError> {
-        let is_ready = is_ready(PollFd::new(&self.program.output, PollFlags::IN), wait_ns);
+        let is_ready = is_ready(PollFd::new(self.program.output(), PollFlags::IN), wait_ns);
         is_ready.map_err(|error| self.gone(&format!("cannot be waited for: {error}")))
     }
 
     /// True of a pipe that was closed, too: writing to it says so.
     fn is_writable(&mut self, wait_ns: u64) -> Result<bool, BrowserError> {
-        let Some(input) = &self.program.input else { return Ok(true) };
+        let Some(input) = self.program.input() else { return Ok(true) };
         let is_ready = is_ready(PollFd::new(input, PollFlags::OUT), wait_ns);
         is_ready.map_err(|error| self.gone(&format!("cannot be waited for: {error}")))
     }
@@ -188,13 +212,45 @@ fn is_ready(descriptor: PollFd<'_>, wait_ns: u64) -> Result<bool, Errno> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::Path;
+    use std::os::fd::OwnedFd;
+    use std::process::{Child, Command, Stdio};
 
-    /// A browser that is a script: it reads commands from its descriptor 3 and writes to 4.
-    fn scripted(script: &str) -> Pipe {
-        let args = |_: &Path| vec!["-c".to_owned(), script.to_owned()];
-        let program = Piped::start("browser", Path::new("/bin/sh"), args, clock::monotonic_ns).expect("it starts");
-        Pipe::new(program, Arc::default())
+    /// A browser that is a script.
+    struct Script {
+        child: Child,
+        input: File,
+        output: File,
+    }
+
+    impl Spoken for Script {
+        fn input(&mut self) -> Option<&mut File> {
+            Some(&mut self.input)
+        }
+
+        fn output(&mut self) -> &mut File {
+            &mut self.output
+        }
+
+        fn ended_within(&mut self, _: u64) -> Option<String> {
+            None
+        }
+    }
+
+    impl Drop for Script {
+        fn drop(&mut self) {
+            drop(self.child.kill());
+            drop(self.child.wait());
+        }
+    }
+
+    /// It reads commands from its descriptor 3 and writes to 4, as the browser does.
+    fn scripted(script: &str) -> Pipe<Script> {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", &format!("exec 3<&0 4>&1; {script}")]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("it starts");
+        let (input, output) = (child.stdin.take().expect("a pipe"), child.stdout.take().expect("a pipe"));
+        let [input, output] = [OwnedFd::from(input), OwnedFd::from(output)].map(File::from);
+        Pipe::new(Script { child, input, output }, Arc::default())
     }
 
     fn soon_ns() -> u64 {

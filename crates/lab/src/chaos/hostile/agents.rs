@@ -24,7 +24,7 @@ if ($left >= length $b) { $left -= length $b; syswrite STDOUT, $b; next } "#,
 
 /// All of them.
 pub(super) const AGENTS: [Agent; 9] = [
-    Agent { name: "silent", made: "says nothing", script: "exec sleep 120" },
+    Agent { name: "silent", made: "says nothing for 15 s, and ends", script: "exec sleep 15" },
     Agent { name: "zeros", made: "zeros without an end", script: "exec cat /dev/zero" },
     Agent { name: "noise", made: "random bytes without an end", script: "exec cat /dev/urandom" },
     Agent {

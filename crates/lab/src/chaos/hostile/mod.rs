@@ -19,8 +19,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
 
-/// What is damaged of an agent lies within so many bytes: it says some 100 kB in a load.
-const DAMAGED_WITHIN: u64 = 60_000;
+/// What is damaged of an agent lies within 64 bytes to 16 KiB: its first words as often as what it says of the load.
+const DAMAGED_WITHIN: u64 = 64;
+const DOUBLINGS: u64 = 9;
 /// What is said on stderr, at most; bytes.
 const SAID_MAX_BYTES: u64 = 64 << 10;
 /// Half a minute for a silent agent, and the load.
@@ -92,6 +93,11 @@ impl Hostile {
     }
 }
 
+/// Where the damage is, in bytes.
+const fn damaged_at(random: u64) -> u64 {
+    (random >> 8) % (DAMAGED_WITHIN << (random % DOUBLINGS))
+}
+
 /// A folder in which a measurement meets somebody hostile.
 struct Scene {
     program: PathBuf,
@@ -147,7 +153,7 @@ impl Scene {
         let home = self.path("home");
         fs::create_dir(&home).map_err(|error| error.to_string())?;
         let home = home.display().to_string();
-        let reach = self.write("reach", AGENTS[which].reach(&home, random % DAMAGED_WITHIN), 0o755)?;
+        let reach = self.write("reach", AGENTS[which].reach(&home, damaged_at(random)), 0o755)?;
         let mut target = Command::new(&self.program);
         target.args(["target", "--die-with-parent", "--listen", "127.0.0.1:0"]).stderr(Stdio::null());
         target.env("TMPDIR", self.folder.path()).current_dir("/");

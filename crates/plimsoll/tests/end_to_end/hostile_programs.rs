@@ -50,9 +50,10 @@ fn hints(record: &Value) -> String {
 fn a_program_file_that_ends_its_reader_takes_no_result_away() {
     let (_folder, server) = misleading(Misleading::Size);
     let target = Target::start_as(&server, &["--workers", "1"]);
-    let url = target.url("/cpu?us=2000");
+    // Both ends have much to do, so that both are sampled.
+    let url = target.url("/");
     let ended =
-        plimsoll(["run", &url, "-c", "2", "-d", "1s", "--warmup", "0s", "--profile", "-o", "out", "--json"]).run();
+        plimsoll(["run", &url, "-c", "8", "-d", "2s", "--warmup", "0s", "--profile", "-o", "out", "--json"]).run();
     let record = ended.measured().json();
     assert!(count(&record, "requests.good") > 0 && count(&record, "profile.samples") > 10, "{record:#}");
     assert!(hints(&record).contains("was ended by signal 6"), "{record:#}");

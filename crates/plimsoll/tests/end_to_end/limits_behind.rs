@@ -21,7 +21,7 @@ fn site(page: impl FnOnce(&str) -> String) -> TempDir {
 #[test]
 fn a_database_without_connections_to_spare_is_named_with_what_more_would_buy() {
     installed("/usr/lib/php/20220829/mysqli.so", "php8.2-mysql");
-    let database = serve(&Spec::parse("mariadb max_connections=10").expect("it is known"));
+    let database = serve(&Spec::parse("mariadb user=nobody max_connections=10").expect("it is known"));
     let Some(Endpoint::Socket { path }) = database.endpoint() else { panic!("{:?}", database.endpoint()) };
     let socket = path.display().to_string();
     let site = site(|_| {
@@ -31,7 +31,7 @@ fn a_database_without_connections_to_spare_is_named_with_what_more_would_buy() {
              echo mysqli_query($db, 'SELECT SLEEP(0.1)')->num_rows;"
         )
     });
-    let php = format!("php-fpm children=24 root={}", site.path().display());
+    let php = format!("php-fpm children=24 user=nobody root={}", site.path().display());
     let status = format!("mysql+unix://{socket}");
     let args = ["--serve", &php, "-c", "30", "--status", &status, "-d", "2200ms"];
     decide(

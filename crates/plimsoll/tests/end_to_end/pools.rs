@@ -80,10 +80,10 @@ fn site(page: &str) -> TempDir {
     directory
 }
 
-/// A database, and its process.
+/// A database, and its process. It is nobody, as is the site, which reaches its socket.
 #[track_caller]
 fn database() -> (Running, i32) {
-    let database = serve(&Spec::parse("mariadb").expect("it is known"));
+    let database = serve(&Spec::parse("mariadb user=nobody").expect("it is known"));
     let pid = database.processes().next().expect("it runs").1;
     (database, pid)
 }
@@ -99,7 +99,7 @@ fn who_waits_for_a_database_is_told_to() {
         socket.display()
     );
     let site = site(&page);
-    let serve = format!("php-fpm children=4 root={}", site.path().display());
+    let serve = format!("php-fpm children=4 user=nobody root={}", site.path().display());
     let observe = pid.to_string();
     let args = ["-c", "2", "-d", "3s", "--observe", &observe, "--profile"];
     decide(

@@ -10,8 +10,10 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::Path;
 use tempfile::TempDir;
 
-/// Nobody has it.
-const UID: u32 = 54_321;
+/// Nobody has it, and no other test at the same time: each is a process of its own.
+fn own_uid() -> u32 {
+    50_000 + std::process::id() % 10_000
+}
 
 /// A directory of that user with our program in it.
 pub(crate) struct User {
@@ -27,7 +29,7 @@ impl User {
         set(&program);
         set(home.path());
         if geteuid().is_root() {
-            chown(home.path(), Some(UID), Some(UID)).expect("root may");
+            chown(home.path(), Some(own_uid()), Some(own_uid())).expect("root may");
         }
         Self { home }
     }
@@ -38,7 +40,8 @@ impl User {
         let mut words = vec![format!("HOME={home}"), format!("TMPDIR={home}")];
         if geteuid().is_root() {
             words.extend(
-                ["setpriv", &format!("--reuid={UID}"), &format!("--regid={UID}"), "--clear-groups"].map(String::from),
+                ["setpriv", &format!("--reuid={}", own_uid()), &format!("--regid={}", own_uid()), "--clear-groups"]
+                    .map(String::from),
             );
         }
         words.extend([format!("{home}/plimsoll"), "serve".into()]);
@@ -71,7 +74,7 @@ fn an_ordinary_user_starts_them_all() {
     if geteuid().is_root() {
         let processes = all_processes().expect("/proc").flatten();
         assert_eq!(
-            processes.filter(|process| process.uid().is_ok_and(|uid| uid == UID)).count(),
+            processes.filter(|process| process.uid().is_ok_and(|uid| uid == own_uid())).count(),
             0,
             "somebody is left"
         );

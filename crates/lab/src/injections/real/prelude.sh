@@ -77,9 +77,10 @@ site() {
     echo "<?php $1" >site/index.php
 }
 
-# database MAX: a MariaDB with so many connections, and a site that waits for it for 100 ms.
+# database MAX: a MariaDB with so many connections, and a site that waits for it for 100 ms. Both are nobody, so that one reaches
+# the socket of the other.
 database() {
-    "$PLIMSOLL" serve mariadb --set "max_connections=$1" >listening &
+    "$PLIMSOLL" serve mariadb --user nobody --set "max_connections=$1" >listening &
     listening
     socket=$(grep -o '/[^"]*\.sock' listening | head -n 1)
     site "mysqli_report(MYSQLI_REPORT_OFF);

@@ -46,9 +46,9 @@ pub(super) static ALL: &[Real] = &[
         fault: "MariaDB with 10 connections behind 24 php-fpm workers",
         may: &[],
         faulty: "database 10
-            measure run --serve \"php-fpm children=24 root=$PWD/site\" -c 30 -d 3s --warmup 0s --status mysql+unix://$socket",
+            measure run --serve \"php-fpm children=24 user=nobody root=$PWD/site\" -c 30 -d 3s --warmup 0s --status mysql+unix://$socket",
         clean: "database 50
-            measure run --serve \"php-fpm children=24 root=$PWD/site\" -c 30 -d 3s --warmup 0s --status mysql+unix://$socket",
+            measure run --serve \"php-fpm children=24 user=nobody root=$PWD/site\" -c 30 -d 3s --warmup 0s --status mysql+unix://$socket",
     },
     Real {
         rules: &["SV-09"],

@@ -1,6 +1,7 @@
 //! The one place where time is read. Everything else takes `now` as a parameter.
 
 use rustix::time::{ClockId, Timespec, clock_gettime};
+use std::time::Duration;
 
 /// A monotonic clock that counts from when it was started.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +41,16 @@ impl Clock {
 #[must_use]
 pub fn monotonic_ns() -> u64 {
     read(ClockId::Monotonic)
+}
+
+/// Time left until an instant of [`monotonic_ns`], as a time-out of a socket: at least a millisecond, which is the shortest
+/// that all of them know; none when the instant has passed.
+#[must_use]
+pub fn left_until(until_ns: u64) -> Option<Duration> {
+    match until_ns.saturating_sub(monotonic_ns()) {
+        0 => None,
+        left_ns => Some(Duration::from_nanos(left_ns).max(Duration::from_millis(1))),
+    }
 }
 
 /// Time that this machine has been suspended since it was started, in which `CLOCK_MONOTONIC` stood still; ns.

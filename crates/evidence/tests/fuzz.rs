@@ -2,9 +2,7 @@
 
 use evidence::testing::{fuzz_events, fuzz_interval_log};
 use evidence::{Events, interval_log::Intervals};
-use model::testing::edited;
 use proptest::prelude::*;
-use proptest::sample::Index;
 use std::path::Path;
 
 /// Bits that change what a log says.
@@ -27,21 +25,18 @@ const TOKENS: [&str; 16] = [
     "\u{e9}",
 ];
 
-fn seeds(name: &str) -> Vec<Vec<u8>> {
-    model::testing::seeds(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus").join(name))
+fn corpus(name: &str) -> Vec<Vec<u8>> {
+    seeds::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus").join(name))
 }
 
-/// One of the seeds, changed.
-fn mutated(seeds: Vec<Vec<u8>>) -> impl Strategy<Value = Vec<u8>> {
-    let edits = prop::collection::vec((any::<Index>(), 0_usize..12, 0..TOKENS.len()), 0..6);
-    (prop::sample::select(seeds), edits).prop_map(|(seed, edits)| {
-        edited(seed, edits.iter().map(|(at, length, token)| (|size| at.index(size), *length, TOKENS[*token])))
-    })
+/// One of the committed inputs of a parser, changed.
+fn changed(name: &str) -> impl Strategy<Value = Vec<u8>> {
+    seeds::mutated(corpus(name), &TOKENS)
 }
 
 #[test]
 fn the_seeds_are_events_and_intervals() {
-    for seed in seeds("events") {
+    for seed in corpus("events") {
         let text = String::from_utf8(seed).expect("text");
         let (log, histograms) = text.split_once("\n\n").unwrap_or((text.as_str(), ""));
         let log = format!("{}\n", log.trim_end());
@@ -53,7 +48,7 @@ fn the_seeds_are_events_and_intervals() {
         );
     }
     let read =
-        seeds("hlog").iter().map(|seed| Intervals::new(seed.as_slice()).filter(Result::is_ok).count()).sum::<usize>();
+        corpus("hlog").iter().map(|seed| Intervals::new(seed.as_slice()).filter(Result::is_ok).count()).sum::<usize>();
     assert_eq!(read, 4);
 }
 
@@ -61,12 +56,12 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn events_keep_their_promises(data in mutated(seeds("events"))) {
+    fn events_keep_their_promises(data in changed("events")) {
         let _ = fuzz_events(&data);
     }
 
     #[test]
-    fn interval_logs_keep_their_promises(data in mutated(seeds("hlog"))) {
+    fn interval_logs_keep_their_promises(data in changed("hlog")) {
         fuzz_interval_log(&data);
     }
 }

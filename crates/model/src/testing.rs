@@ -1,4 +1,4 @@
-//! What tests that fuzz a little share, and the promises of the histogram decoder and the redactor on arbitrary bytes.
+//! The promises of the histogram decoder and the redactor on arbitrary bytes.
 
 use crate::{HIGHEST_NS, MergedHistogram};
 use base64::Engine as _;
@@ -6,34 +6,6 @@ use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use std::io::Write as _;
-use std::path::Path;
-
-/// The files of a directory, in the order of names.
-///
-/// # Panics
-/// When one of them cannot be read.
-#[must_use]
-pub fn seeds(directory: &Path) -> Vec<Vec<u8>> {
-    let entries = std::fs::read_dir(directory).expect("seeds");
-    let mut paths: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
-    paths.sort();
-    paths.iter().map(|path| std::fs::read(path).expect("a seed")).collect()
-}
-
-/// `bytes` with these edits, one after another: a place, which is told how many there are, the bytes from there on that
-/// go, and the text that takes their place.
-#[must_use]
-pub fn edited<'a, At: FnOnce(usize) -> usize>(
-    mut bytes: Vec<u8>,
-    edits: impl IntoIterator<Item = (At, usize, &'a str)>,
-) -> Vec<u8> {
-    for (at, length, token) in edits {
-        let from = at(bytes.len() + 1);
-        let to = bytes.len().min(from + length);
-        drop(bytes.splice(from..to, token.bytes()));
-    }
-    bytes
-}
 
 /// Takes `data` as an encoded histogram, as it is and as what is compressed in one: no panic, and what is read has figures
 /// that hold together and reads back.

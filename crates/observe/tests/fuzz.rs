@@ -1,10 +1,8 @@
 //! The fuzz targets' checks on the committed seeds and on mutations of them, so that every test run fuzzes a bit.
 
-use model::testing::{edited, seeds};
 use observe::profile::Past;
 use observe::testing::{fuzz_machine, fuzz_names, fuzz_perf_map, fuzz_samples, fuzz_status};
 use proptest::prelude::*;
-use proptest::sample::Index;
 use std::path::Path;
 
 /// Bits that change what a line says.
@@ -32,24 +30,17 @@ const TOKENS: [&str; 20] = [
 ];
 
 fn corpus(name: &str) -> Vec<Vec<u8>> {
-    seeds(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus").join(name))
+    seeds::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus").join(name))
 }
 
-fn samples() -> Vec<Vec<u8>> {
-    corpus("samples")
-}
-
-/// One of the seeds, changed.
-fn mutated(seeds: Vec<Vec<u8>>) -> impl Strategy<Value = Vec<u8>> {
-    let edits = prop::collection::vec((any::<Index>(), 0_usize..6, 0..TOKENS.len()), 0..5);
-    (prop::sample::select(seeds), edits).prop_map(|(seed, edits)| {
-        edited(seed, edits.iter().map(|(at, length, token)| (|size| at.index(size), *length, TOKENS[*token])))
-    })
+/// One of the committed inputs of a parser, changed.
+fn changed(name: &str) -> impl Strategy<Value = Vec<u8>> {
+    seeds::mutated(corpus(name), &TOKENS)
 }
 
 #[test]
 fn the_committed_samples_are_read() {
-    for samples in samples() {
+    for samples in corpus("samples") {
         assert!(Past::read(samples.as_slice()).is_ok_and(|past| past.recorded.sampled_ns() > 0));
         fuzz_samples(&samples);
     }
@@ -59,27 +50,27 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn samples_keep_their_promises(data in mutated(samples())) {
+    fn samples_keep_their_promises(data in changed("samples")) {
         fuzz_samples(&data);
     }
 
     #[test]
-    fn lists_of_functions_keep_their_promises(data in mutated(corpus("perf_map"))) {
+    fn lists_of_functions_keep_their_promises(data in changed("perf_map")) {
         fuzz_perf_map(&data);
     }
 
     #[test]
-    fn names_keep_their_promises(data in mutated(corpus("names"))) {
+    fn names_keep_their_promises(data in changed("names")) {
         fuzz_names(&data);
     }
 
     #[test]
-    fn status_pages_keep_their_promises(data in mutated(corpus("status"))) {
+    fn status_pages_keep_their_promises(data in changed("status")) {
         fuzz_status(&data);
     }
 
     #[test]
-    fn the_files_of_a_machine_keep_their_promises(data in mutated(corpus("machine"))) {
+    fn the_files_of_a_machine_keep_their_promises(data in changed("machine")) {
         fuzz_machine(&data);
     }
 }

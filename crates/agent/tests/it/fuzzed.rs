@@ -1,7 +1,6 @@
 //! The promises of both ends on damaged streams: what the fuzz target checks, a little of it.
 
 use agent::testing::{fuzz, fuzz_pods, fuzz_shell};
-use model::testing::{edited, seeds};
 use proptest::prelude::*;
 use std::path::Path;
 
@@ -23,11 +22,7 @@ const TOKENS: [&str; 10] =
 
 /// One of the texts in a folder, changed.
 fn changed(folder: &str) -> impl Strategy<Value = Vec<u8>> {
-    let seeds = seeds(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(folder));
-    let edits = prop::collection::vec((any::<prop::sample::Index>(), 0_usize..9, 0..TOKENS.len()), 0..5);
-    (prop::sample::select(seeds), edits).prop_map(|(seed, edits)| {
-        edited(seed, edits.iter().map(|(at, length, token)| (|size| at.index(size), *length, TOKENS[*token])))
-    })
+    seeds::mutated(seeds::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(folder)), &TOKENS)
 }
 
 #[test]

@@ -34,6 +34,9 @@ const FOR_WORK: [&str; 6] = [
 /// Functions that an interrupt of an idle CPU passes through.
 const INTERRUPT: [&str; 2] = ["_interrupt_[k]", "irq_exit_rcu_[k]"];
 
+/// Files without names of functions whose reasons are told.
+const UNREAD_MAX: usize = 8;
+
 /// What of a recording is wanted.
 #[derive(Clone, Debug, Default)]
 pub struct Scope {
@@ -117,7 +120,7 @@ impl Recorded {
             add_wait(&mut waited, &self.name(*pid, &tree, scope), &frames(&symbols, *pid, places), *ns);
         }
         let mut profile = Profile { waits: folded(&waited), ..self.profile(sums) };
-        profile.profiled.hints.splice(..0, symbols.unread);
+        profile.profiled.hints.splice(..0, shortened(symbols.unread));
         profile
     }
 
@@ -300,6 +303,16 @@ fn functions(sums: &Sums) -> Vec<ProfiledFunction> {
     functions
 }
 
+/// The first of the reasons why functions have no names: a process may map any number of files that cannot be read.
+fn shortened(mut unread: Vec<String>) -> Vec<String> {
+    let more = unread.len().saturating_sub(UNREAD_MAX);
+    if more > 0 {
+        unread.truncate(UNREAD_MAX);
+        unread.push(format!("no names came from {more} more {}", if more == 1 { "file" } else { "files" }));
+    }
+    unread
+}
+
 /// What to install or to switch on so that more has a name.
 fn hints(sums: &Sums) -> Vec<String> {
     let percent = |samples: u64| samples as f64 * 100.0 / sums.samples.max(1) as f64;
@@ -451,6 +464,14 @@ mod tests {
         let hints = &profiled.hints;
         assert!(hints.len() == 3 && hints[0].contains("/opt/nginx has no symbols for 10 %"), "{hints:?}");
         assert!(hints[1].starts_with("15 % of the samples are in code that"), "{hints:?}");
+    }
+
+    #[test]
+    fn any_number_of_unread_files_is_told_in_some_lines() {
+        let told = |files: usize| shortened((0..files).map(|file| file.to_string()).collect());
+        assert_eq!(told(8), ["0", "1", "2", "3", "4", "5", "6", "7"]);
+        assert_eq!(told(9)[7..], ["7", "no names came from 1 more file"]);
+        assert_eq!((told(5000).len(), told(5000)[8].as_str()), (9, "no names came from 4992 more files"));
     }
 
     #[test]

@@ -102,8 +102,8 @@ impl Symbols {
         for file in files {
             let offsets: Vec<u64> = file.places.keys().copied().collect();
             // Another one may have come into its place, or its process may have ended.
-            let found = file.locate().filter(|found| found.key == file.key).map(|found| found.open());
-            match found {
+            let found = locate(file.process, file.map, file.path).filter(|found| found.key == file.key);
+            match found.map(|found| found.open()) {
                 Some(Ok(opened)) => {
                     let names = asking.of_file(file.path, &opened, &offsets);
                     self.name(&file.places, names);
@@ -232,12 +232,6 @@ struct WantedFile<'a> {
     path: &'a str,
     is_of_root: bool,
     places: Places,
-}
-
-impl WantedFile<'_> {
-    fn locate(&self) -> Option<ProgramFile> {
-        locate(self.process, self.map, self.path)
-    }
 }
 
 /// The file behind a piece of code.

@@ -1,8 +1,6 @@
 //! The fuzz target's checks on the committed graphs and on mutations of them, so that every test run fuzzes a bit.
 
-use model::testing::{edited, seeds};
 use proptest::prelude::*;
-use proptest::sample::Index;
 use report::testing::fuzz_graph;
 use std::path::Path;
 
@@ -27,7 +25,7 @@ const TOKENS: [&str; 16] = [
 ];
 
 fn graphs() -> Vec<Vec<u8>> {
-    seeds(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/graphs"))
+    seeds::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/graphs"))
 }
 
 #[test]
@@ -40,12 +38,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn graphs_keep_their_promises(
-        which in any::<Index>(),
-        edits in prop::collection::vec((any::<Index>(), 0_usize..6, 0..TOKENS.len()), 0..6),
-    ) {
-        let graph = which.get(&graphs()).clone();
-        let edits = edits.iter().map(|(at, length, token)| (|size| at.index(size), *length, TOKENS[*token]));
-        fuzz_graph(&edited(graph, edits));
+    fn graphs_keep_their_promises(data in seeds::mutated(graphs(), &TOKENS)) {
+        fuzz_graph(&data);
     }
 }

@@ -1,8 +1,6 @@
 //! The fuzz target's checks on the committed records and on mutations of them, so that every test run fuzzes a bit.
 
-use model::testing::{edited, seeds};
 use proptest::prelude::*;
-use proptest::sample::Index;
 use report::stored::Record;
 use report::testing::fuzz_run_json;
 use std::path::Path;
@@ -28,7 +26,7 @@ const TOKENS: [&str; 16] = [
 ];
 
 fn records() -> Vec<Vec<u8>> {
-    seeds(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stored"))
+    seeds::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stored"))
 }
 
 #[test]
@@ -55,12 +53,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn records_keep_their_promises(
-        which in any::<Index>(),
-        edits in prop::collection::vec((any::<Index>(), 0_usize..6, 0..TOKENS.len()), 0..5),
-    ) {
-        let record = which.get(&records()).clone();
-        let edits = edits.iter().map(|(at, length, token)| (|size| at.index(size), *length, TOKENS[*token]));
-        fuzz_run_json(&edited(record, edits));
+    fn records_keep_their_promises(data in seeds::mutated(records(), &TOKENS)) {
+        fuzz_run_json(&data);
     }
 }

@@ -6,26 +6,27 @@ use super::Violation;
 
 /// (crate, own crates it may depend on). `plimsoll` joins everything; `lab` knows the rules, which it puts to the proof, and
 /// the statistics of its own measurements, and no other product code.
-const ALLOWED: [(&str, &[&str]); 21] = [
+const ALLOWED: [(&str, &[&str]); 22] = [
     ("model", &[]),
     ("stats", &["model"]),
-    ("evidence", &["model", "stats"]),
+    ("evidence", &["model", "stats", "seeds"]),
     ("wire", &[]),
     ("clock", &["model"]),
     ("net", &["model", "wire"]),
     ("engine", &["clock", "model", "net", "stats", "wire"]),
-    ("agent", &["model"]),
+    ("agent", &["model", "seeds"]),
     ("target", &["clock", "model", "net", "wire"]),
     ("faults", &["model"]),
     // The faults are of its tests.
     ("judge", &["evidence", "faults", "model", "stats"]),
     ("audit", &["judge", "model", "stats"]),
-    ("input", &["model"]),
-    ("observe", &["clock", "model", "lab"]),
-    ("report", &["evidence", "model", "stats"]),
+    ("input", &["model", "seeds"]),
+    ("observe", &["clock", "model", "lab", "seeds"]),
+    ("report", &["evidence", "model", "stats", "seeds"]),
     ("packages", &[]),
-    ("stack", &["model", "packages", "wire"]),
-    ("browser", &["clock", "model", "stack"]),
+    ("seeds", &[]),
+    ("stack", &["model", "packages", "wire", "seeds"]),
+    ("browser", &["clock", "model", "stack", "seeds"]),
     (
         "plimsoll",
         &[
@@ -41,7 +42,7 @@ const KINDS: [&str; 3] = ["dependencies", "dev-dependencies", "build-dependencie
 
 /// Fails on an edge outside the table, in any kind of dependency and under any `target`.
 ///
-/// Narrower than its row: `lab` is a dev-dependency everywhere, and `wire` is one of `lab`, which has no product code on the
+/// Narrower than its row: `lab` and `seeds` are dev-dependencies everywhere, and `wire` is one of `lab`, which has no product code on the
 /// wire.
 pub(super) fn check(path: &str, text: &str) -> Vec<Violation> {
     let manifest: Table = match text.parse() {
@@ -57,7 +58,7 @@ pub(super) fn check(path: &str, text: &str) -> Vec<Violation> {
         if !ALLOWED.iter().any(|(own, _)| *own == dependency.as_str()) {
             continue;
         }
-        let of_tests = dependency == "lab" || (name == "lab" && dependency == "wire");
+        let of_tests = ["lab", "seeds"].contains(&dependency.as_str()) || (name == "lab" && dependency == "wire");
         if !allowed.contains(&dependency.as_str()) || (of_tests && kind != "dev-dependencies") {
             violations.push(Violation::new(path, 0, format!("`{name}` may not have `{dependency}` in {kind}")));
         }
@@ -115,6 +116,12 @@ mod tests {
     fn lab_uses_wire_in_tests_only() {
         assert_eq!(violations("lab", "[dev-dependencies]\nwire.workspace = true\n"), 0);
         assert_eq!(violations("lab", "[dependencies]\nwire.workspace = true\n"), 1);
+    }
+
+    #[test]
+    fn seeds_are_of_tests() {
+        assert_eq!(violations("input", "[dev-dependencies]\nseeds.workspace = true\n"), 0);
+        assert_eq!(violations("input", "[dependencies]\nseeds.workspace = true\n"), 1);
     }
 
     #[test]

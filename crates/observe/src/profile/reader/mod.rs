@@ -238,10 +238,7 @@ impl Drop for Running {
 
 /// Time until the end; an error when it is there.
 fn left(end_ns: u64) -> io::Result<Option<Duration>> {
-    match end_ns.saturating_sub(clock::monotonic_ns()) {
-        0 => Err(io::Error::from(ErrorKind::TimedOut)),
-        left_ns => Ok(Some(Duration::from_nanos(left_ns))),
-    }
+    clock::left_until(end_ns).map(Some).ok_or_else(|| ErrorKind::TimedOut.into())
 }
 
 #[cfg(test)]

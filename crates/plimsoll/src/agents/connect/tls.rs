@@ -6,7 +6,6 @@
 
 use crate::agents::launcher::{Carrier, ended_until};
 use crate::lock::hold;
-use clock::monotonic_ns;
 use rustls::{AlertDescription, CertificateError, Connection, Error};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -60,10 +59,7 @@ pub(super) fn handshake(tls: &mut Connection, socket: &TcpStream, until_ns: u64)
 
 /// The time left, never 0.
 fn left(until_ns: u64) -> Result<Duration, HandshakeError> {
-    match until_ns.saturating_sub(monotonic_ns()) {
-        0 => Err(HandshakeError::Late),
-        left_ns => Ok(Duration::from_nanos(left_ns).max(Duration::from_millis(1))),
-    }
+    clock::left_until(until_ns).ok_or(HandshakeError::Late)
 }
 
 fn of_socket(error: &io::Error) -> HandshakeError {

@@ -122,10 +122,7 @@ fn exchange(stream: &mut TcpStream, text: &Mutex<String>) -> io::Result<()> {
 
 /// The time left, never 0.
 fn left(until_ns: u64) -> io::Result<Duration> {
-    match until_ns.saturating_sub(monotonic_ns()) {
-        0 => Err(ErrorKind::TimedOut.into()),
-        left_ns => Ok(Duration::from_nanos(left_ns).max(Duration::from_millis(1))),
-    }
+    clock::left_until(until_ns).ok_or_else(|| ErrorKind::TimedOut.into())
 }
 
 /// Host of a request.

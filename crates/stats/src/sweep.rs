@@ -36,8 +36,10 @@ const GAP_MIN: f64 = 1.1;
 const KNEE_FAR: f64 = 4.0;
 
 /// What to search.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct SweepSettings {
+    /// The loads, all of which are measured and no others, in rising order; empty where the search finds them itself.
+    pub loads: Vec<f64>,
     /// Smallest load: connections, or requests per second; above 0.
     pub from: f64,
     /// Largest load allowed.
@@ -90,10 +92,11 @@ enum Stage {
 }
 
 impl Sweep {
-    /// A search that finds its loads itself.
+    /// A search that begins with the smallest load.
     #[must_use]
     pub fn new(settings: SweepSettings) -> Self {
-        let stage = Stage::Ramp { loads: ramp(&settings), again: None };
+        let loads = if settings.loads.is_empty() { ramp(&settings) } else { settings.loads.clone() };
+        let stage = Stage::Ramp { loads, again: None };
         Self { settings, points: Vec::new(), stage, end: None }
     }
 
@@ -133,6 +136,7 @@ impl Sweep {
         let iterations = self.settings.iterations.max(1);
         let known: usize = self.points.iter().map(|p| p.outcomes.len().max(iterations)).sum();
         match &self.stage {
+            Stage::Ramp { loads, .. } if self.is_listed() => known + (loads.len() - self.points.len()) * iterations,
             Stage::Ramp { .. } => {
                 known + self.settings.points.saturating_sub(self.points.len()).max(FILL_MIN + 1) * iterations
             }
@@ -148,6 +152,10 @@ impl Sweep {
         self.end
     }
 
+    const fn is_listed(&self) -> bool {
+        !self.settings.loads.is_empty()
+    }
+
     fn measured(&self, load: f64) -> usize {
         self.points.iter().find(|p| p.load == load).map_or(0, |p| p.outcomes.len())
     }
@@ -155,6 +163,9 @@ impl Sweep {
     /// The stage after the outcome just taken in.
     fn advanced(&mut self) -> Stage {
         match std::mem::replace(&mut self.stage, Stage::Done) {
+            Stage::Ramp { loads, .. } if self.points.len() < loads.len() && self.is_listed() => {
+                Stage::Ramp { loads, again: None }
+            }
             Stage::Ramp { loads, .. } if self.points.len() < loads.len() => match rise(&self.points, self.least()) {
                 Rise::GoesOn => Stage::Ramp { loads, again: None },
                 Rise::Doubtful(load) => Stage::Ramp { loads, again: Some(load) },
@@ -187,6 +198,7 @@ impl Sweep {
         match () {
             // nothing good came at any load: a second time would not help
             () if peak(&self.points) == 0.0 => Stage::Done,
+            () if self.is_listed() => self.repeats(),
             () if saturated(&self.points) => {
                 self.fill(self.settings.points.saturating_sub(self.points.len()).max(FILL_MIN))
             }

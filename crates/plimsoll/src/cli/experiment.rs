@@ -35,6 +35,11 @@ pub(crate) struct ExperimentArgs {
     /// Print the steps in their order and their duration; nothing is measured
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Measure windows that are too short for a valid result (LD-04) all the same
+    ///
+    /// Without it such an experiment is refused before its first step, as each of its results would be INVALID.
+    #[arg(long)]
+    pub(crate) allow_short_windows: bool,
     /// Print the file, or an example with comments
     #[arg(long, conflicts_with = "dry_run")]
     pub(crate) print: bool,

@@ -13,6 +13,10 @@ const EXAMPLES: Examples = Examples(&[
         "overhead over a baseline",
         "plimsoll report a b --table overhead --baseline 'nginx workers=1' \\\n--aggregate median,mad,count",
     ),
+    (
+        "overhead of the variants of an experiment over its first",
+        "plimsoll report plimsoll-runs/EXPERIMENT --table overhead",
+    ),
 ]);
 
 /// Show stored results: text and page, table, CSV, figures

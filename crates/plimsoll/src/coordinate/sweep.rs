@@ -80,8 +80,8 @@ struct Load {
 impl SweepSearch {
     pub(crate) fn new(settings: SweepSettings, times: Times) -> Self {
         Self {
+            sweep: Sweep::new(settings.clone()),
             settings,
-            sweep: Sweep::new(settings),
             times,
             measured: 0,
             spent_ns: 0,
@@ -200,7 +200,7 @@ mod tests {
     const SECOND: u64 = NS_PER_S;
     const TIMES: Times = Times { window_ns: 5 * SECOND, warmup_ns: SECOND, agree_ns: 0, budget_ns: None };
     const SETTINGS: SweepSettings =
-        SweepSettings { from: 1.0, to: 64.0, points: 6, iterations: 2, over_rate: false, seed: 1 };
+        SweepSettings { loads: Vec::new(), from: 1.0, to: 64.0, points: 6, iterations: 2, over_rate: false, seed: 1 };
 
     /// A pool of four workers of 2 ms.
     fn outcome(load: f64) -> Outcome {

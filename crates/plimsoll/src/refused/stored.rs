@@ -26,7 +26,7 @@ fn flags_that_do_not_go_together_are_refused() {
     let directory = directory(&[("run.json", RUN)]);
     let report = ["report", directory.path().to_str().expect("text")];
     for (args, named) in [
-        (&["--table", "overhead"][..], "--baseline"),
+        (&["--table", "overhead"][..], "nothing beside instance \"http://h/\""),
         (&["--table", "overhead", "--baseline", "x"], "there are http://h/"),
         (&["--table", "raw", "--baseline", "x"], "--table overhead"),
         (&["--table", "raw", "--aggregate", "mean"], "--table aggregated"),

@@ -187,6 +187,22 @@ pub(crate) fn result_of(directory: &Path) -> Option<Stored> {
     Some(stored)
 }
 
+/// The results of the steps of an experiment in `directory` with the labels of their variants, in the order of its file, and
+/// how many of its steps have none.
+pub(crate) fn step_results(directory: &Path, record: &ExperimentRecord) -> (Vec<(String, Stored)>, u64) {
+    let made: BTreeMap<u64, &StepRecord> = record.steps.iter().map(|step| (step.number, step)).collect();
+    let mut planned: Vec<&PlannedStep> = record.plan.steps.iter().collect();
+    planned.sort_by_key(|step| (step.combination, step.repetition));
+    let all = planned.len() as u64;
+    let results = planned.into_iter().filter_map(|step| {
+        let place = below(directory, &made.get(&step.number)?.directory)?;
+        Some((step.variant.clone(), result_of(&place)?))
+    });
+    let results: Vec<_> = results.collect();
+    let missing = all - results.len() as u64;
+    (results, missing)
+}
+
 /// What makes two plans different, if anything does.
 fn difference(before: &ExperimentPlan, now: &ExperimentPlan) -> Option<String> {
     let told = [

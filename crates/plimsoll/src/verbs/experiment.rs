@@ -41,9 +41,18 @@ pub(crate) fn experiment(args: &ExperimentArgs) -> Result<Exit, CommandError> {
         return printer::data(&text).map(|()| Exit::Fine);
     }
     let planned = Planned::read(&file_name(file), &text)?;
-    planned.left_out.iter().chain(&planned.warnings).for_each(|why| printer::note(why));
+    planned.left_out.iter().for_each(|why| printer::note(why));
+    if args.dry_run || args.allow_short_windows {
+        planned.warnings.iter().for_each(|why| printer::note(why));
+    }
     if args.dry_run {
         return dry_run(args, &planned);
+    }
+    if let Some(why) = planned.warnings.first().filter(|_| !args.allow_short_windows) {
+        let name = file_name(file);
+        return Err(CommandError::usage(format!(
+            "{name}: {why}; or measure it all the same with --allow-short-windows"
+        )));
     }
     let stop = interrupt::watch()?;
     let begun = ExperimentBegun { started: clock::wall_clock(), environment: environment::describe() };

@@ -35,7 +35,7 @@ pub(crate) fn report(args: &ReportArgs) -> Result<Exit, CommandError> {
     let named: Vec<_> = stored.iter().map(Stored::named).collect();
     let by_default = if args.output.is_some() { FormatArg::Html } else { FormatArg::Text };
     let text = match args.format.unwrap_or(by_default) {
-        _ if args.table.table.is_some() => table::table(&args.table, args.format, &named)?,
+        _ if args.table.table.is_some() => table::table(&args.table, args.format, &stored)?,
         FormatArg::Html => return page(args, &stored),
         FormatArg::Tsv => return Err(CommandError::usage("--format tsv is for --table; try csv")),
         FormatArg::Markdown => report::markdown(&named),

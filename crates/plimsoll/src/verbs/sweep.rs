@@ -132,7 +132,7 @@ fn measure(
     let mut journal = session.begin(MeasurementKind::Sweep { limit, over_rate, wants_profile, arm }, &most)?;
     asked.event().into_iter().for_each(|event| journal.tell(event));
     let mut loads = Loads { args, session, journal, measured: 0 };
-    let mut searching = SweepSearch::new(*search, times(args, &most));
+    let mut searching = SweepSearch::new(search.clone(), times(args, &most));
     let mut walked = walk(&mut searching, &mut loads, stop);
     loads.session.agent_lost().into_iter().for_each(|event| loads.journal.tell(event));
     if !loads.journal.measurement().has_loads() {
@@ -384,6 +384,7 @@ fn of_rates_only(args: &SweepArgs) -> Result<(), CommandError> {
 fn least(args: &SweepArgs, search: &SweepSettings) -> (&'static str, u32) {
     match (args.over, args.from) {
         (OverArg::Rate, _) => ("-c", open_connections(args).0 as u32),
+        (OverArg::Connections, _) if !args.loads.is_empty() => ("--loads", search.from as u32),
         (OverArg::Connections, Some(_)) => ("--from", search.from as u32),
         // It begins with the number of agents, if there may be so many.
         (OverArg::Connections, None) => ("--to", search.to as u32),
@@ -392,6 +393,13 @@ fn least(args: &SweepArgs, search: &SweepSettings) -> (&'static str, u32) {
 
 fn search(args: &SweepArgs) -> Result<SweepSettings, CommandError> {
     let over_rate = args.over == OverArg::Rate;
+    let seed = args.measured.generator.seed;
+    let iterations = settings::in_range("--iterations", args.iterations, 1, ITERATIONS_MAX)? as usize;
+    if !args.loads.is_empty() {
+        let loads = listed(&args.loads)?;
+        let (from, to, points) = (loads[0], loads[loads.len() - 1], loads.len());
+        return Ok(SweepSettings { loads, from, to, points, iterations, over_rate, seed });
+    }
     // Each agent needs a connection.
     let least = (clients::agents(&args.measured.clients)? as u64).clamp(1, args.to.map_or(u64::MAX, |to| to.0.max(1)));
     let (from, to) = if over_rate { (100, 1_000_000) } else { (least, 1024) };
@@ -400,12 +408,18 @@ fn search(args: &SweepArgs) -> Result<SweepSettings, CommandError> {
     if from > to {
         return Err(CommandError::usage(format!("--from {from} is above --to {to}")));
     }
-    Ok(SweepSettings {
-        from: from as f64,
-        to: to as f64,
-        points: settings::in_range("--points", args.points, 1, POINTS_MAX)? as usize,
-        iterations: settings::in_range("--iterations", args.iterations, 1, ITERATIONS_MAX)? as usize,
-        over_rate,
-        seed: args.measured.generator.seed,
-    })
+    let points = settings::in_range("--points", args.points, 1, POINTS_MAX)? as usize;
+    Ok(SweepSettings { loads: Vec::new(), from: from as f64, to: to as f64, points, iterations, over_rate, seed })
+}
+
+/// The loads of a list, in rising order, each once.
+fn listed(loads: &[Count]) -> Result<Vec<f64>, CommandError> {
+    let read = |load: &Count| settings::in_range("--loads", *load, 1, LOAD_MAX);
+    let mut loads: Vec<u64> = loads.iter().map(read).collect::<Result<_, _>>()?;
+    loads.sort_unstable();
+    loads.dedup();
+    match loads.len() as u64 {
+        n if n > POINTS_MAX => Err(CommandError::usage(format!("--loads: {n} loads are more than {POINTS_MAX}"))),
+        _ => Ok(loads.into_iter().map(|load| load as f64).collect()),
+    }
 }

@@ -48,6 +48,19 @@ step  block  variant  load           verb      duration
     assert_eq!(experiment(FILE, &["--dry-run", "--json"]).run().exits(0).json(), plan, "the same file, the same plan");
 }
 
+/// 18 steps were measured in two minutes, all of which were INVALID for their 3 s.
+#[test]
+fn windows_that_are_too_short_are_refused_before_the_first_step() {
+    let short = FILE.replace("[flags]", "[flags]\nduration = \"3s\"");
+    assert_ne!(short, FILE);
+    let words = ["x.toml: 3 s is below the 5 s that rule LD-04 requires", "use -d 5s or more", "--allow-short-windows"];
+    let refused = experiment(&short, &[]).run();
+    refused.fails(2, &words);
+    assert!(!refused.path("plimsoll-runs").exists(), "nothing is measured");
+    let planned = experiment(&short, &["--dry-run"]).run();
+    assert!(planned.exits(0).stderr.contains("3 s is below the 5 s"), "{planned:#?}");
+}
+
 #[test]
 fn the_example_that_is_printed_passes() {
     let example = plimsoll(["experiment", "--print"]).run().exits(0).stdout.clone();

@@ -18,6 +18,8 @@ duration = \"500ms\"
 warmup = \"100ms\"
 connections = 4
 ";
+/// Short windows make short tests.
+const SHORT: &str = "--allow-short-windows";
 /// What is written within this time is soon enough.
 const SOON: Duration = Duration::from_secs(30);
 
@@ -32,7 +34,7 @@ fn names(directory: &Path) -> Vec<String> {
 
 #[test]
 fn every_step_is_a_result_of_its_own_and_the_experiment_one_of_all() {
-    let ended = plimsoll(["experiment", "x.toml", "-o", "out"]).with_file("x.toml", FILE.as_bytes()).run();
+    let ended = plimsoll(["experiment", "x.toml", "-o", "out", SHORT]).with_file("x.toml", FILE.as_bytes()).run();
     ended.exits(4);
     assert!(ended.stdout.contains("plan         4 steps: 2 variants, 1 load, 2 shuffled blocks, seed 1"), "{ended:#?}");
     assert!(ended.stderr.contains("step 4 of 4: workers="), "{ended:#?}");
@@ -66,21 +68,30 @@ fn every_step_is_a_result_of_its_own_and_the_experiment_one_of_all() {
     let page = ended.file("out/report.html");
     assert!(page.contains(&format!("href=\"{}/report.html\"", text(&all, "steps.0.directory"))));
     assert_eq!(ended.file("out/experiment.toml"), FILE);
+    let out = ended.path("out");
+    let table =
+        |kind: &str| plimsoll(["report", out.to_str().expect("UTF-8"), "--table", kind, "--format", "csv"]).run();
+    let raw = table("raw").exits(0).stdout.clone();
+    let variants: Vec<_> = raw.lines().map(|line| line.split(',').take(3).skip(1).collect::<Vec<_>>()).collect();
+    let invalid = |variant| vec![variant, "invalid"];
+    let rows = [1, 1, 2, 2].map(|workers| if workers == 1 { invalid("workers=1") } else { invalid("workers=2") });
+    assert_eq!(variants, [&[vec!["variant", "verdict"]], &rows[..]].concat(), "{raw}");
+    table("overhead").fails(2, &["all 4 measurements are INVALID (LD-04", "--table raw shows them"]);
 }
 
 #[test]
 fn what_is_missing_after_a_crash_is_measured_and_nothing_else() {
     // The last step has not begun, and the line about the third was being written.
     let script = r#"
-        "$PLIMSOLL" experiment x.toml -o out --json -q >whole
+        "$PLIMSOLL" experiment x.toml --allow-short-windows -o out --json -q >whole
         head -3 out/steps.jsonl >lines; printf '{"experiment":"st' >>lines
         mv lines out/steps.jsonl; rm -r out/run.json out/steps/004*
         cp -r out dead
         cat out/steps/00[123]*/run.json >before
-        "$PLIMSOLL" experiment x.toml -o out --json >resumed
+        "$PLIMSOLL" experiment x.toml --allow-short-windows -o out --json >resumed
         cat out/steps/00[123]*/run.json >after
         "$PLIMSOLL" report --recover dead --format json >recovered
-        "$PLIMSOLL" experiment x.toml -o dead -q --json >from-recovered
+        "$PLIMSOLL" experiment x.toml --allow-short-windows -o dead -q --json >from-recovered
     "#;
     let ended = shell(script).with_file("x.toml", FILE.as_bytes()).run();
     ended.exits(4);
@@ -102,8 +113,9 @@ fn what_is_missing_after_a_crash_is_measured_and_nothing_else() {
 #[test]
 fn an_interrupt_keeps_the_steps_that_ended_and_the_same_command_goes_on() {
     let slow = FILE.replace("500ms", "2s");
-    let started =
-        plimsoll(["experiment", "x.toml", "-o", "out", "--json", "-q"]).with_file("x.toml", slow.as_bytes()).start();
+    let started = plimsoll(["experiment", "x.toml", "-o", "out", "--json", "-q", SHORT])
+        .with_file("x.toml", slow.as_bytes())
+        .start();
     let out = started.directory().join("out");
     wait_for(SOON, || {
         // The second step is under load.
@@ -120,7 +132,7 @@ fn an_interrupt_keeps_the_steps_that_ended_and_the_same_command_goes_on() {
     assert_eq!(finished.count(), 1, "{cut:#}");
     assert_eq!(ended.file("out/run.json"), ended.stdout);
     // Elsewhere, as a program has a directory of its own.
-    let copied = format!("cp -r '{}' out && \"$PLIMSOLL\" experiment x.toml -o out --json -q", out.display());
+    let copied = format!("cp -r '{}' out && \"$PLIMSOLL\" experiment x.toml -o out --json -q {SHORT}", out.display());
     let again = shell(&copied).with_file("x.toml", slow.as_bytes()).run();
     let whole = again.exits(4).json();
     assert_eq!((&whole["interrupted"], &whole["steps"][0]), (&Value::Bool(false), &cut["steps"][0]));
@@ -211,7 +223,7 @@ duration = \"500ms\"
 warmup = \"100ms\"
 connections = 4
 ";
-    let ended = plimsoll(["experiment", "x.toml", "--json", "-q"]).with_file("x.toml", file.as_bytes()).run();
+    let ended = plimsoll(["experiment", "x.toml", "--json", "-q", SHORT]).with_file("x.toml", file.as_bytes()).run();
     let record = ended.exits(3).json();
     let step = |variant: &str| {
         let planned = record["plan"]["steps"].as_array().expect("steps").iter();

@@ -1,11 +1,11 @@
 //! Fields of a measurement, as tables have them.
 
-use crate::Named;
+use super::Measured;
 use crate::figures::of_run;
 use crate::record::AnyRecord;
 use crate::words::verdict::state_word;
 use model::human::{bytes, count, percent_exact, rate, time};
-use model::{Bound, KnownFigure, Load, Observed, RunRecord, VerdictState};
+use model::{Bound, FindingState, KnownFigure, Load, Observed, RunRecord, VerdictState};
 
 /// A field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,9 +36,10 @@ const fn field(name: &'static str, column: &'static str, unit: Unit) -> Field {
 
 /// All fields. `cpu` is that of the monitored server's machine; `cpu-proc`, `rss` and `vms` are those of the server and its
 /// companions.
-const FIELDS: [Field; 25] = [
+const FIELDS: [Field; 26] = [
     field("result", "result", Unit::Text),
     field("instance", "instance", Unit::Text),
+    field("variant", "variant", Unit::Text),
     field("target", "target", Unit::Text),
     field("verdict", "verdict", Unit::Text),
     field("started", "started", Unit::Text),
@@ -99,6 +100,7 @@ impl Field {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sample<'a> {
     name: &'a str,
+    variant: Option<&'a str>,
     arm: Option<&'a str>,
     run: &'a RunRecord,
     goodput_per_s: f64,
@@ -111,16 +113,18 @@ pub(super) enum Cell {
     Number(f64),
     /// A number of which only the side is known on which the true one is.
     Bound(Bound, f64),
+    /// Ends of a 95 % interval of a ratio.
+    Interval(f64, f64),
     Unknown,
 }
 
 /// All measurements of results.
-pub(super) fn samples<'a>(results: &[Named<'a>]) -> Vec<Sample<'a>> {
-    results.iter().flat_map(|named| of_result(*named)).collect()
+pub(super) fn samples<'a>(results: &[Measured<'a>]) -> Vec<Sample<'a>> {
+    results.iter().flat_map(|measured| of_result(*measured)).collect()
 }
 
-fn of_result(named: Named<'_>) -> Vec<Sample<'_>> {
-    let plain = |run| Sample { name: named.name, arm: None, run, goodput_per_s: run.goodput_per_s.value };
+fn of_result(Measured { named, variant }: Measured<'_>) -> Vec<Sample<'_>> {
+    let plain = |run| Sample { name: named.name, variant, arm: None, run, goodput_per_s: run.goodput_per_s.value };
     match named.record {
         AnyRecord::Run(record) => vec![plain(record)],
         AnyRecord::Capacity(record) => record.trials.iter().map(plain).collect(),
@@ -147,11 +151,18 @@ impl Sample<'_> {
         self.run.verdict.state == VerdictState::Invalid
     }
 
+    /// The rules that say so.
+    pub(super) fn invalid_rules(&self) -> impl Iterator<Item = &str> {
+        let invalid = self.run.verdict.findings.iter().filter(|finding| finding.state == FindingState::Invalid);
+        invalid.map(|finding| finding.rule.as_str())
+    }
+
     /// Its value of a field.
     pub(super) fn cell(&self, field: Field) -> Cell {
         let text = match field.name {
             "result" => self.name.to_owned(),
             "instance" => self.instance(),
+            "variant" => self.arm.or(self.variant).unwrap_or_default().to_owned(),
             "target" => self.run.plan.target.url.clone(),
             "verdict" => state_word(self.run.verdict.state).to_owned(),
             "started" => self.run.started.clone(),

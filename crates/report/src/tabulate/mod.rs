@@ -13,14 +13,26 @@ use crate::Named;
 use crate::bounds::sign;
 use crate::cells::csv_text;
 use crate::text_table::table;
+use crate::words::changes;
 use fields::{Cell, Sample, samples};
 use model::KnownFigure;
 use model::human::{count, plural};
 
 /// Fields of a raw or an aggregated table for which none are named.
 pub const FIELDS_DEFAULT: [&str; 6] = ["goodput", "p50", "p99", "cpu-proc", "cpu-per-request", "rss"];
-/// What measurements are grouped by where nothing is named.
+/// What measurements are grouped by where nothing is named ...
 pub const GROUP_BY_DEFAULT: [&str; 3] = ["instance", "connections", "rate"];
+/// ... and those of an experiment, whose variants may share a server.
+pub const GROUP_BY_OF_EXPERIMENTS: [&str; 3] = ["variant", "connections", "rate"];
+
+/// A result, and the variant of an experiment that was measured in it.
+#[derive(Clone, Copy, Debug)]
+pub struct Measured<'a> {
+    /// The result.
+    pub named: Named<'a>,
+    /// Label of the variant; none outside an experiment.
+    pub variant: Option<&'a str>,
+}
 
 /// What a table is to be.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,8 +58,8 @@ pub enum TableKind {
     Aggregated,
     /// A row for each group, relative to the group that is the same but for its first field, which is this.
     Overhead {
-        /// Value of the first field that groups.
-        baseline: String,
+        /// Value of the first field that groups; none for that of the first group.
+        baseline: Option<String>,
     },
 }
 
@@ -83,9 +95,20 @@ pub struct Tabulated {
 /// A column.
 struct Column {
     field: Field,
-    aggregate: Option<Aggregate>,
-    /// True if its values are relative to the baseline.
-    is_ratio: bool,
+    shows: Shows,
+}
+
+/// What a column shows of its field.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shows {
+    /// Its value.
+    Value,
+    /// An aggregate of a group.
+    Aggregate(Aggregate),
+    /// That over the same aggregate of the baseline.
+    Ratio(Aggregate),
+    /// The interval of the ratio of all values.
+    Interval,
 }
 
 /// Measurements that make a row of an aggregated table, with the values that they share.
@@ -98,7 +121,7 @@ struct Group<'a, 'b> {
 ///
 /// # Errors
 /// One line, when nothing is left for the table, or the baseline is not there.
-pub fn tabulate(results: &[Named<'_>], request: &TableRequest, format: TableFormat) -> Result<Tabulated, String> {
+pub fn tabulate(results: &[Measured<'_>], request: &TableRequest, format: TableFormat) -> Result<Tabulated, String> {
     let all = samples(results);
     let kept: Vec<&Sample<'_>> =
         all.iter().filter(|sample| request.filters.iter().all(|one| one.takes(sample))).collect();
@@ -109,23 +132,45 @@ pub fn tabulate(results: &[Named<'_>], request: &TableRequest, format: TableForm
         });
     }
     if request.kind == TableKind::Raw {
-        let columns: Vec<Column> = request.fields.iter().map(|field| Column::plain(*field)).collect();
+        let columns: Vec<Column> =
+            request.fields.iter().map(|field| Column { field: *field, shows: Shows::Value }).collect();
         let rows = kept.iter().map(|sample| request.fields.iter().map(|field| sample.cell(*field)).collect());
         return Ok(Tabulated { text: write(&columns, rows.collect(), format), notes: Vec::new() });
     }
     let valid: Vec<&Sample<'_>> = kept.iter().copied().filter(|sample| !sample.is_invalid()).collect();
     let invalid = kept.len() - valid.len();
     if valid.is_empty() {
-        return Err("all of its measurements are INVALID: nothing may be made of their numbers".to_owned());
+        return Err(all_invalid(&kept));
     }
     let notes = (invalid > 0).then(|| format!("{} left out", plural(invalid as u64, "INVALID measurement")));
-    let notes = notes.into_iter().chain(bounds_left_out(&valid, &request.fields)).collect();
+    let mut notes: Vec<String> = notes.into_iter().chain(bounds_left_out(&valid, &request.fields)).collect();
     let groups = groups(&valid, &request.group_by);
     let text = match &request.kind {
-        TableKind::Overhead { baseline } => overhead(&groups, request, baseline, format)?,
+        TableKind::Overhead { baseline } => {
+            let overhead = overhead(&groups, request, baseline.as_deref(), format)?;
+            notes.extend(overhead.notes);
+            overhead.text
+        }
         _ => aggregated(&groups, request, format),
     };
     Ok(Tabulated { text, notes })
+}
+
+/// Why no numbers are made of measurements none of which is valid, and what shows them.
+fn all_invalid(samples: &[&Sample<'_>]) -> String {
+    let mut rules: Vec<&str> = samples.iter().flat_map(|sample| sample.invalid_rules()).collect();
+    rules.sort_unstable();
+    rules.dedup();
+    let all = match samples.len() {
+        1 => "the only measurement is INVALID".to_owned(),
+        n => format!("all {} are INVALID", plural(n as u64, "measurement")),
+    };
+    format!(
+        "{all} ({}), and nothing may be made of such numbers; --table raw shows them, and plimsoll rules {} says what \
+         to measure again",
+        rules.join(", "),
+        rules.first().unwrap_or(&"")
+    )
 }
 
 /// How many values count for nothing, as a bound is no number to compute with.
@@ -153,7 +198,10 @@ fn groups<'a, 'b>(samples: &[&'b Sample<'a>], by: &[Field]) -> Vec<Group<'a, 'b>
 
 fn aggregated(groups: &[Group<'_, '_>], request: &TableRequest, format: TableFormat) -> String {
     let columns = request.columns(false);
-    let rows = groups.iter().map(|group| [group.by.clone(), group.cells(request)].concat());
+    let rows = groups.iter().map(|group| {
+        let cells = columns[group.by.len()..].iter().map(|column| group.cell(column, None));
+        group.by.iter().cloned().chain(cells).collect()
+    });
     write(&columns, rows.collect(), format)
 }
 
@@ -161,31 +209,41 @@ fn aggregated(groups: &[Group<'_, '_>], request: &TableRequest, format: TableFor
 fn overhead(
     groups: &[Group<'_, '_>],
     request: &TableRequest,
-    baseline: &str,
+    baseline: Option<&str>,
     format: TableFormat,
-) -> Result<String, String> {
+) -> Result<Tabulated, String> {
     let first = request.group_by.first().ok_or("an overhead needs a field to group by, such as instance")?;
-    let is_baseline = |group: &&Group<'_, '_>| group.by[0].is(baseline);
+    let named =
+        baseline.map_or_else(|| groups.first().map_or_else(String::new, |group| group.by[0].plain()), str::to_owned);
+    let is_baseline = |group: &&Group<'_, '_>| group.by[0].is(&named);
     if !groups.iter().any(|group| is_baseline(&group)) {
         let known: Vec<String> = groups.iter().map(|group| group.by[0].plain()).collect();
-        return Err(format!("--baseline {baseline:?} is no {}; there are {}", first.name, unique(known).join(", ")));
+        return Err(format!("--baseline {named:?} is no {}; there are {}", first.name, unique(known).join(", ")));
     }
     let columns = request.columns(true);
+    let mut fewest = usize::MAX;
     let rows = groups.iter().filter(|group| !is_baseline(group)).map(|group| {
-        let other = groups.iter().filter(is_baseline).find(|other| other.by[1..] == group.by[1..]);
-        let base = other.map(|other| other.cells(request));
-        let own = group.cells(request);
-        let cells = own.into_iter().enumerate().map(|(at, cell)| match columns[group.by.len() + at].is_ratio {
-            false => cell,
-            true => cell.over(base.as_ref().map(|base| &base[at])),
-        });
+        let base = groups.iter().filter(is_baseline).find(|other| other.by[1..] == group.by[1..]);
+        fewest = fewest.min(group.samples.len()).min(base.map_or(usize::MAX, |base| base.samples.len()));
+        let cells = columns[group.by.len()..].iter().map(|column| group.cell(column, base));
         group.by.iter().cloned().chain(cells).collect::<Vec<Cell>>()
     });
     let rows: Vec<Vec<Cell>> = rows.collect();
     if rows.is_empty() {
-        return Err(format!("there is nothing beside --baseline {baseline:?} to have an overhead"));
+        return Err(format!("there is nothing beside {} {named:?} to have an overhead", first.name));
     }
-    Ok(write(&columns, rows, format))
+    let mut notes = Vec::new();
+    if baseline.is_none() {
+        notes.push(format!("the baseline is {} {named:?}; --baseline names another", first.name));
+    }
+    if fewest < stats::RUNS_MIN {
+        notes.push(format!(
+            "an interval needs {} measurements of each group and of its baseline, and some have {fewest}: a change \
+             without an interval may be chance",
+            stats::RUNS_MIN
+        ));
+    }
+    Ok(Tabulated { text: write(&columns, rows, format), notes })
 }
 
 fn unique(mut names: Vec<String>) -> Vec<String> {
@@ -195,59 +253,70 @@ fn unique(mut names: Vec<String>) -> Vec<String> {
 }
 
 impl TableRequest {
-    /// The columns of a row: those that group, then each aggregate of each field.
+    /// The columns of a row: those that group, then each aggregate of each field, and of an overhead the interval of it.
     fn columns(&self, relative: bool) -> Vec<Column> {
-        let by = self.group_by.iter().map(|field| Column::plain(*field));
-        let each = self.fields.iter().flat_map(|field| {
-            self.aggregates.iter().map(move |aggregate| Column {
-                field: *field,
-                aggregate: Some(*aggregate),
-                is_ratio: relative && aggregate.is_level(),
-            })
-        });
+        let by = self.group_by.iter().map(|field| Column { field: *field, shows: Shows::Value });
+        let shows = |aggregate: &Aggregate| match relative && aggregate.is_level() {
+            true => Shows::Ratio(*aggregate),
+            false => Shows::Aggregate(*aggregate),
+        };
+        let all: Vec<Shows> = self.aggregates.iter().map(shows).chain(relative.then_some(Shows::Interval)).collect();
+        let each = self.fields.iter().flat_map(|field| all.iter().map(|shows| Column { field: *field, shows: *shows }));
         by.chain(each).collect()
     }
 }
 
 impl Group<'_, '_> {
-    /// Each aggregate of each field.
-    fn cells(&self, request: &TableRequest) -> Vec<Cell> {
-        let each = request.fields.iter().flat_map(|field| {
-            let values: Vec<f64> = self.samples.iter().filter_map(|sample| sample.cell(*field).number()).collect();
-            let of = move |aggregate: &Aggregate| aggregate.of(&values).map_or(Cell::Unknown, Cell::Number);
-            request.aggregates.iter().map(of).collect::<Vec<Cell>>()
-        });
-        each.collect()
+    /// What a column shows of it, beside a baseline.
+    fn cell(&self, column: &Column, base: Option<&Self>) -> Cell {
+        let own = self.values(column.field);
+        let of = |aggregate: Aggregate, values: &[f64]| aggregate.of(values).map_or(Cell::Unknown, Cell::Number);
+        let base = || base.map(|base| base.values(column.field)).unwrap_or_default();
+        match column.shows {
+            Shows::Value => Cell::Unknown,
+            Shows::Aggregate(aggregate) => of(aggregate, &own),
+            Shows::Ratio(aggregate) => of(aggregate, &own).over(&of(aggregate, &base())),
+            Shows::Interval => {
+                let ratio = stats::unpaired_ratio(&base(), &own, stats::CONFIDENCE);
+                let ends = ratio.and_then(|ratio| ratio.low.zip(ratio.high));
+                ends.map_or(Cell::Unknown, |(low, high)| Cell::Interval(low, high))
+            }
+        }
+    }
+
+    fn values(&self, field: Field) -> Vec<f64> {
+        self.samples.iter().filter_map(|sample| sample.cell(field).number()).collect()
     }
 }
 
 impl Column {
-    const fn plain(field: Field) -> Self {
-        Self { field, aggregate: None, is_ratio: false }
-    }
-
-    /// Its name where values are not rounded.
-    fn exact(&self) -> String {
-        let ratio = if self.is_ratio { ":ratio" } else { "" };
-        match self.aggregate {
-            None => self.field.column.to_owned(),
-            Some(aggregate) => format!("{}:{}{ratio}", self.field.column, aggregate.name()),
+    /// Its names where values are not rounded: an interval has one for each end.
+    fn exact(&self) -> Vec<String> {
+        let field = self.field.column;
+        match self.shows {
+            Shows::Value => vec![field.to_owned()],
+            Shows::Aggregate(aggregate) => vec![format!("{field}:{}", aggregate.name())],
+            Shows::Ratio(aggregate) => vec![format!("{field}:{}:ratio", aggregate.name())],
+            Shows::Interval => vec![format!("{field}:ratio:low"), format!("{field}:ratio:high")],
         }
     }
 
     fn name(&self) -> String {
-        match self.aggregate {
-            None => self.field.name.to_owned(),
-            Some(aggregate) => format!("{} {}", self.field.name, aggregate.name()),
+        match self.shows {
+            Shows::Value => self.field.name.to_owned(),
+            Shows::Aggregate(aggregate) | Shows::Ratio(aggregate) => {
+                format!("{} {}", self.field.name, aggregate.name())
+            }
+            Shows::Interval => "95 % interval".to_owned(),
         }
     }
 
     /// A number for people.
     fn shown(&self, value: f64) -> String {
-        match self.aggregate {
-            _ if self.is_ratio => format!("{:+.1} %", 100.0 * (value - 1.0)),
-            Some(Aggregate::StdevPercent) => format!("{value:.2} %"),
-            Some(aggregate) if !aggregate.has_unit() => format!("{value}"),
+        match self.shows {
+            Shows::Ratio(_) => format!("{:+.1} %", 100.0 * (value - 1.0)),
+            Shows::Aggregate(Aggregate::StdevPercent) => format!("{value:.2} %"),
+            Shows::Aggregate(aggregate) if !aggregate.has_unit() => format!("{value}"),
             _ => self.field.shown(value),
         }
     }
@@ -262,7 +331,7 @@ impl Cell {
     fn number(&self) -> Option<f64> {
         match self {
             Self::Number(number) => Some(*number),
-            Self::Text(_) | Self::Bound(..) | Self::Unknown => None,
+            Self::Text(_) | Self::Bound(..) | Self::Interval(..) | Self::Unknown => None,
         }
     }
 
@@ -270,7 +339,7 @@ impl Cell {
     fn value(&self) -> Option<f64> {
         match self {
             Self::Number(number) | Self::Bound(_, number) => Some(*number),
-            Self::Text(_) | Self::Unknown => None,
+            Self::Text(_) | Self::Interval(..) | Self::Unknown => None,
         }
     }
 
@@ -280,6 +349,7 @@ impl Cell {
             Self::Text(text) => text.clone(),
             Self::Number(number) => number.to_string(),
             Self::Bound(bound, number) => format!("{}{number}", sign(Some(*bound)).trim_end()),
+            Self::Interval(low, high) => format!("{low} to {high}"),
             Self::Unknown => String::new(),
         }
     }
@@ -289,13 +359,14 @@ impl Cell {
         match self {
             Self::Text(text) => text == written,
             Self::Number(number) | Self::Bound(_, number) => written.parse::<f64>().is_ok_and(|value| value == *number),
+            Self::Interval(..) => false,
             Self::Unknown => written.is_empty(),
         }
     }
 
     /// Its ratio to that of a baseline; not known without one above 0.
-    fn over(&self, base: Option<&Self>) -> Self {
-        let ratio = self.number().zip(base.and_then(Self::number)).filter(|(_, base)| *base > 0.0);
+    fn over(&self, base: &Self) -> Self {
+        let ratio = self.number().zip(base.number()).filter(|(_, base)| *base > 0.0);
         ratio.map_or(Self::Unknown, |(value, base)| Self::Number(value / base))
     }
 }
@@ -342,6 +413,7 @@ fn write(columns: &[Column], rows: Vec<Vec<Cell>>, format: TableFormat) -> Strin
             Cell::Text(text) => text,
             Cell::Number(number) => column.shown(number),
             Cell::Bound(bound, number) => format!("{}{}", sign(Some(bound)), column.shown(number)),
+            Cell::Interval(low, high) => changes::between(low, high),
             Cell::Unknown => "-".to_owned(),
         };
         let rows: Vec<Vec<String>> = rows.into_iter().map(|row| columns.iter().zip(row).map(shown).collect()).collect();
@@ -352,13 +424,16 @@ fn write(columns: &[Column], rows: Vec<Vec<Cell>>, format: TableFormat) -> Strin
     let delimiter = if format == TableFormat::Csv { b',' } else { b'\t' };
     let mut out = csv::WriterBuilder::new().delimiter(delimiter).from_writer(Vec::new());
     let mut put = |row: Vec<String>| out.write_record(row).expect("writing to memory cannot fail");
-    put(columns.iter().map(Column::exact).collect());
+    put(columns.iter().flat_map(Column::exact).collect());
     rows.into_iter().for_each(|row| {
-        let cell = |cell: &Cell| match cell {
-            Cell::Text(text) => csv_text(text),
-            Cell::Number(_) | Cell::Bound(..) | Cell::Unknown => cell.plain(),
+        let cells = |(column, cell): (&Column, &Cell)| match cell {
+            Cell::Text(text) => vec![csv_text(text)],
+            Cell::Interval(low, high) => vec![low.to_string(), high.to_string()],
+            // Those of an interval are two.
+            Cell::Unknown => vec![String::new(); column.exact().len()],
+            Cell::Number(_) | Cell::Bound(..) => vec![cell.plain()],
         };
-        put(row.iter().map(cell).collect());
+        put(columns.iter().zip(&row).flat_map(cells).collect());
     });
     String::from_utf8(out.into_inner().expect("writing to memory cannot fail")).expect("text makes text")
 }

@@ -18,6 +18,12 @@ pub(crate) fn interval(ratio: &Estimate) -> Option<String> {
     }
 }
 
+/// The interval between two ratios: `+10.1 to +14.2 %`.
+pub(crate) fn between(low: f64, high: f64) -> String {
+    let ratio = Estimate { low: Some(low), high: Some(high), ..Estimate::default() };
+    interval(&ratio).unwrap_or_default()
+}
+
 /// Two changes with the unit that both have said once: `-2.0 to +5.0 %`.
 fn ends(low: &str, high: &str) -> String {
     let common = [" %", " times"].into_iter().find(|unit| low.ends_with(unit) && high.ends_with(unit));

@@ -71,14 +71,16 @@ fn is_of_cpu(limiter: &Limiter) -> bool {
 fn with_flag(environment: &Environment, flag: &str) -> String {
     let typed = environment.command.iter().skip(1);
     let name = flag.split(' ').next().unwrap_or(flag);
-    // A flag that is typed already is replaced.
+    // A flag that is typed already is replaced, and a list of loads has no place beside the highest one.
+    let replaced = [Some(name), (name == "--to").then_some("--loads")];
+    let is_replaced = |part: &str| replaced.into_iter().flatten().any(|name| part == name);
     let mut kept: Vec<&str> = Vec::new();
     let mut is_value = false;
     for part in typed {
-        if !(is_value || part == name || part.starts_with(&format!("{name}="))) {
+        if !is_value && !is_replaced(part.split('=').next().unwrap_or(part)) {
             kept.push(part);
         }
-        is_value = part == name && flag.contains(' ');
+        is_value = is_replaced(part) && flag.contains(' ');
     }
     format!("plimsoll {} {flag}", quoted(&kept))
 }
@@ -116,6 +118,9 @@ mod tests {
         let typed = ["/opt/plimsoll", "sweep", "http://h/a b", "--to", "8", "-q"].map(str::to_owned).to_vec();
         let environment = Environment { command: typed, ..Environment::default() };
         assert_eq!(with_flag(&environment, "--to 32"), "plimsoll sweep 'http://h/a b' -q --to 32");
+        let listed = ["/opt/plimsoll", "sweep", "--loads", "4,8", "-q", "--to=8"].map(str::to_owned).to_vec();
+        let listed = Environment { command: listed, ..Environment::default() };
+        assert_eq!(with_flag(&listed, "--to 32"), "plimsoll sweep -q --to 32");
         assert_eq!(with_flag(&environment, "--profile"), "plimsoll sweep 'http://h/a b' --to 8 -q --profile");
     }
 }

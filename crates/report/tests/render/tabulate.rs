@@ -4,7 +4,7 @@ use crate::fixtures::valid_run;
 use model::{Finding, FindingState, Load, RunRecord, Served, VerdictState};
 use report::Named;
 use report::record::AnyRecord;
-use report::tabulate::{Aggregate, Field, Filter, TableFormat, TableKind, TableRequest, tabulate};
+use report::tabulate::{Aggregate, Field, Filter, Measured, TableFormat, TableKind, TableRequest, tabulate};
 
 /// A run of a server on so many connections.
 fn run(server: &str, connections: u32, goodput_per_s: f64) -> RunRecord {
@@ -46,8 +46,13 @@ fn request(kind: TableKind, aggregates: &[&str]) -> TableRequest {
 
 fn table(request: &TableRequest, format: TableFormat) -> Result<(String, Vec<String>), String> {
     let runs = runs();
-    let named: Vec<Named<'_>> = runs.iter().map(|run| Named { name: "n", record: AnyRecord::Run(run) }).collect();
-    tabulate(&named, request, format).map(|table| (table.text, table.notes))
+    tabulate(&measured(&runs, |_| None), request, format).map(|table| (table.text, table.notes))
+}
+
+/// The results, each of the variant that `variant` says of its place.
+fn measured<'a>(runs: &'a [RunRecord], variant: impl Fn(usize) -> Option<&'a str>) -> Vec<Measured<'a>> {
+    let one = |(i, run)| Measured { named: Named { name: "n", record: AnyRecord::Run(run) }, variant: variant(i) };
+    runs.iter().enumerate().map(one).collect()
 }
 
 #[test]
@@ -63,21 +68,78 @@ fn aggregates_stand_beside_each_other_and_invalid_measurements_are_left_out() {
 
 #[test]
 fn an_overhead_is_over_the_same_aggregate_of_the_baseline() {
-    let kind = TableKind::Overhead { baseline: "plain".into() };
+    let kind = TableKind::Overhead { baseline: Some("plain".into()) };
     let (text, _) = table(&request(kind.clone(), &["mean", "max", "count"]), TableFormat::Tsv).unwrap();
     assert_eq!(
         text,
-        "instance\tconnections\tgoodput_per_s:mean:ratio\tgoodput_per_s:max:ratio\tgoodput_per_s:count\n\
-         hardened\t1\t0.9\t0.9166666666666666\t3\nhardened\t8\t0.825\t0.8360655737704918\t2\n"
+        "instance\tconnections\tgoodput_per_s:mean:ratio\tgoodput_per_s:max:ratio\tgoodput_per_s:count\t\
+         goodput_per_s:ratio:low\tgoodput_per_s:ratio:high\n\
+         hardened\t1\t0.9\t0.9166666666666666\t3\t\t\nhardened\t8\t0.825\t0.8360655737704918\t2\t\t\n"
     );
-    let (text, _) = table(&request(kind, &["mean", "stdev"]), TableFormat::Text).unwrap();
+    let (text, notes) = table(&request(kind, &["mean", "stdev"]), TableFormat::Text).unwrap();
+    let few = "an interval needs 6 measurements of each group and of its baseline, and some have 2: a change without an \
+               interval may be chance";
+    assert_eq!(notes, ["1 INVALID measurement left out", few]);
     let rows: Vec<String> = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
     assert_eq!(
         rows,
-        ["instance connections goodput mean goodput stdev", "hardened 1 -10.0 % 11.0/s", "hardened 8 -17.5 % 21.2/s"]
+        [
+            "instance connections goodput mean goodput stdev 95 % interval",
+            "hardened 1 -10.0 % 11.0/s -",
+            "hardened 8 -17.5 % 21.2/s -"
+        ]
     );
-    let error = table(&request(TableKind::Overhead { baseline: "x".into() }, &["mean"]), TableFormat::Csv).unwrap_err();
+    let unknown = TableKind::Overhead { baseline: Some("x".into()) };
+    let error = table(&request(unknown, &["mean"]), TableFormat::Csv).unwrap_err();
     assert_eq!(error, "--baseline \"x\" is no instance; there are hardened, plain");
+}
+
+/// The ends are those of the rank sum of six against six: the 6th of the 36 sorted ratios from either side.
+#[test]
+fn six_measurements_of_each_variant_have_an_interval_over_the_first() {
+    let values = [100.0, 101.0, 102.0, 103.0, 104.0, 105.0];
+    let runs: Vec<RunRecord> =
+        values.iter().chain(&values.map(|value| 0.8 * value)).map(|value| run("s", 8, *value)).collect();
+    let variants = ["gzip=off", "gzip=on"];
+    let of_experiment = measured(&runs, |i| Some(variants[i / 6]));
+    let request = TableRequest {
+        group_by: fields(&["variant", "connections"]),
+        ..request(TableKind::Overhead { baseline: None }, &["median"])
+    };
+    let table = tabulate(&of_experiment, &request, TableFormat::Text).unwrap();
+    let rows: Vec<String> =
+        table.text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    let mut ratios: Vec<f64> =
+        values.iter().flat_map(|one| values.iter().map(move |other| 0.8 * other / one)).collect();
+    ratios.sort_by(f64::total_cmp);
+    let [low, high] = [ratios[5], ratios[30]].map(|ratio| format!("{:.1}", 100.0 * (ratio - 1.0)));
+    assert_eq!(
+        rows,
+        ["variant connections goodput median 95 % interval".to_owned(), format!("gzip=on 8 -20.0 % {low} to {high} %")]
+    );
+    assert_eq!(table.notes, ["the baseline is variant \"gzip=off\"; --baseline names another"]);
+}
+
+#[test]
+fn invalid_measurements_alone_are_told_with_their_rules_and_what_shows_them() {
+    let mut runs = runs();
+    let finding = Finding {
+        rule: "LD-04".into(),
+        state: FindingState::Invalid,
+        message: String::new(),
+        remedy: String::new(),
+        evidence: [].into(),
+    };
+    for run in &mut runs {
+        run.verdict.state = VerdictState::Invalid;
+        run.verdict.findings = vec![finding.clone()];
+    }
+    let error = tabulate(&measured(&runs, |_| None), &request(TableKind::Aggregated, &["mean"]), TableFormat::Csv);
+    assert_eq!(
+        error.unwrap_err(),
+        "all 12 measurements are INVALID (LD-04), and nothing may be made of such numbers; --table raw shows them, and \
+         plimsoll rules LD-04 says what to measure again"
+    );
 }
 
 #[test]
@@ -120,7 +182,7 @@ fn with_bounds() -> [RunRecord; 2] {
 #[test]
 fn a_bound_is_no_exact_figure_of_a_table() {
     let runs = with_bounds();
-    let named = [0, 1].map(|i| Named { name: "n", record: AnyRecord::Run(&runs[i]) });
+    let named = measured(&runs, |_| None);
     let raw = TableRequest { fields: fields(&["goodput", "p99", "connections"]), ..request(TableKind::Raw, &[]) };
     let text = |format| tabulate(&named, &raw, format).unwrap().text;
     assert!(text(TableFormat::Csv).ends_with("\n>=900,>=2000000000,1\n"), "{}", text(TableFormat::Csv));

@@ -6,7 +6,7 @@ use crate::testing::Noise;
 const NOISE: f64 = 0.03;
 
 fn closed(to: f64, seed: u64) -> SweepSettings {
-    SweepSettings { from: 1.0, to, points: 8, iterations: 2, over_rate: false, seed }
+    SweepSettings { loads: Vec::new(), from: 1.0, to, points: 8, iterations: 2, over_rate: false, seed }
 }
 
 /// A sweep that has ended: what it measured first, and how often it measured.
@@ -253,6 +253,28 @@ fn a_narrow_range_gets_smaller_steps() {
     assert_eq!(narrow.end(), RiseEnd::Reached);
     let one = SweepSettings { from: 4.0, ..closed(4.0, 0) };
     assert_eq!(Swept::of(Sweep::new(one), 0, |n| n).first_pass, [4.0]);
+}
+
+#[test]
+fn loads_of_a_list_are_all_measured_and_no_others() {
+    let listed = SweepSettings { loads: vec![4.0, 8.0, 16.0, 300.0], iterations: 3, ..closed(300.0, 5) };
+    let mut sweep = Sweep::new(listed.clone());
+    let mut asked = Vec::new();
+    while let Next::Measure { load, .. } = sweep.next() {
+        assert_eq!(sweep.expected_measurements(), 12, "after {asked:?}");
+        asked.push(load);
+        // A plateau, and then a fall: neither ends it, and the knee gets no points of its own.
+        let goodput_per_s = if load > 16.0 { 1.0 } else { 100.0 };
+        sweep.apply(load, Outcome { goodput_per_s, offered_per_s: None, good_share: 1.0 });
+    }
+    assert_eq!((&asked[..4], sweep.rise_end()), (&listed.loads[..], Some(RiseEnd::Reached)));
+    for block in asked.chunks(4) {
+        let mut block = block.to_vec();
+        block.sort_by(f64::total_cmp);
+        assert_eq!(block, listed.loads);
+    }
+    let dead = Swept::of(Sweep::new(listed), 0, |_| 0.0);
+    assert_eq!((dead.first_pass.len(), dead.trials, dead.end()), (4, 4, RiseEnd::NothingGood));
 }
 
 #[test]

@@ -46,7 +46,8 @@ budget = "1m"
 fn one_file_gives_the_curves_of_two_servers_and_the_table_of_what_one_costs() {
     on_hosts(|network| {
         decide_watched(|| {
-            let program = network.plimsoll("known", &["experiment", "x.toml", "-o", "out", "-q"]);
+            let program =
+                network.plimsoll("known", &["experiment", "x.toml", "-o", "out", "-q", "--allow-short-windows"]);
             let ended = program.with_file("x.toml", FILE.as_bytes()).run();
             network.is_clean();
             let steps = list(&ended.path("out/steps"));

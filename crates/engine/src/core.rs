@@ -64,6 +64,8 @@ pub(crate) struct Job {
     pub(crate) warmup_quota: Option<u64>,
     pub(crate) keepalive: bool,
     pub(crate) timeout_ns: u64,
+    /// Response time within which a good response is counted once more; none: no such count. ns
+    pub(crate) slo_ns: Option<u64>,
 }
 
 /// One load thread's state.

@@ -330,6 +330,7 @@ fn job(plan: &Plan, segment: Option<Segment>, thread: u32, source: Arc<Source>) 
         warmup_quota,
         keepalive: plan.keepalive,
         timeout_ns: plan.timeout_ns,
+        slo_ns: plan.slo_ns,
     }
 }
 

@@ -183,6 +183,7 @@ struct Sim {
     warmup_quota: Option<u64>,
     keepalive: bool,
     timeout_ns: u64,
+    slo_ns: Option<u64>,
     /// When the connections are opened, on a clock of its own.
     opened_ns: u64,
     accepts: bool,
@@ -225,6 +226,7 @@ impl Sim {
             warmup_quota: None,
             keepalive: true,
             timeout_ns: 5 * NS_PER_S,
+            slo_ns: None,
             opened_ns: 0,
             accepts: true,
             closes_after_ns: None,
@@ -258,6 +260,7 @@ impl Sim {
             warmup_quota: self.warmup_quota,
             keepalive: self.keepalive,
             timeout_ns: self.timeout_ns,
+            slo_ns: self.slo_ns,
         };
         let mut net = Net {
             now: 0,

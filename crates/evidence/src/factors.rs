@@ -177,6 +177,7 @@ fn of_plan(plan: &Plan, environment: &Environment) -> Vec<Factor> {
         warmup_requests: _,
         cpus: _,
         spin_ns: _,
+        slo_ns: _,
         quantiles: _,
         seed: _,
     } = plan;

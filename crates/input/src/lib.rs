@@ -12,6 +12,6 @@ mod target_url;
 pub mod testing;
 
 pub use error::InputError;
-pub use files::{ReadError, read_at_most, read_open, text_at_most};
+pub use files::{ReadError, open_file, read_at_most, read_open, text_at_most};
 pub use requests::{Listed, RequestFile, body_file, method};
 pub use target_url::{Scheme, TargetUrl};

@@ -9,7 +9,7 @@ use model::{Bound, Estimate, KnownFigure, ParseUnitError, Quantile, Rate, Thresh
 use std::fmt;
 
 /// What a threshold may be about beside quantiles, each with an example.
-const NAMES: [(&str, &str); 11] = [
+const NAMES: [(&str, &str); 12] = [
     ("goodput", "goodput<1000"),
     ("throughput", "throughput<1000"),
     ("capacity", "capacity<1000"),
@@ -19,13 +19,16 @@ const NAMES: [(&str, &str); 11] = [
     ("max", "max>1s"),
     ("errors", "errors>0.1%"),
     ("send-rate", "send-rate<99%"),
+    ("slo", "slo<99%"),
     ("cpu", "cpu>80%"),
     ("rss", "rss>512MiB"),
 ];
 /// What other tools call the rate of responses.
 const OTHER_NAMES: [&str; 4] = ["rps", "qps", "rate", "reqs"];
 /// Figures of which more is better.
-const BETTER_HIGH: [&str; 4] = ["goodput", "throughput", "capacity", "send-rate"];
+const BETTER_HIGH: [&str; 5] = ["goodput", "throughput", "capacity", "send-rate", SLO];
+/// Name of the share of the requests that met the objective of the response time.
+pub const SLO: &str = "slo";
 /// Name of the CPU use as a share; in CPUs it is `cpu`.
 pub const CPU_SHARE: &str = "cpu%";
 
@@ -213,10 +216,10 @@ fn absolute(name: &str, text: &str) -> Result<(String, Limit), String> {
             return Ok((CPU_SHARE.to_owned(), Limit::Absolute(share)));
         }
         "cpu" => number(text).ok_or("it is a share, such as cpu>80%, or a number of CPUs, such as cpu>1.5")?,
-        other if text.ends_with('%') && !matches!(other, "errors" | "send-rate") => {
+        other if text.ends_with('%') && !matches!(other, "errors" | "send-rate" | SLO) => {
             return Err(format!("a change has a sign, such as {name}>+10%"));
         }
-        "errors" | "send-rate" => {
+        "errors" | "send-rate" | SLO => {
             share(text).ok_or_else(|| format!("a share is written in percent, such as {}", example(&known)))?
         }
         other => limit(other, text)?.1,

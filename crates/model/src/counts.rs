@@ -162,6 +162,9 @@ pub struct Counts {
     /// Sum of the response times of the complete responses that broke the contract; ns.
     #[serde(default)]
     pub broken_response_ns: u64,
+    /// Responses that met the contract within [`crate::Plan::slo_ns`]; 0 where none is named.
+    #[serde(default)]
+    pub within_slo: u64,
     /// Requests without an answer at their deadline; their elapsed time is in the histograms as a lower bound.
     pub censored: u64,
 }
@@ -300,13 +303,21 @@ impl Counts {
         }
     }
 
+    /// Share of the requests that were answered well within the objective `slo_ns` of the plan, 0 to 1; none without an objective,
+    /// or a request.
+    #[must_use]
+    pub fn slo_share(&self, slo_ns: Option<u64>) -> Option<f64> {
+        let is_asked_for = slo_ns.is_some() && self.planned > 0;
+        is_asked_for.then(|| self.within_slo as f64 / self.planned as f64)
+    }
+
     /// All of them. Sums and limits are made from this list, which does not compile without each counter.
     #[must_use]
-    pub fn each(mut self) -> [u64; 9] {
+    pub fn each(mut self) -> [u64; 10] {
         self.each_mut().map(|n| *n)
     }
 
-    const fn each_mut(&mut self) -> [&mut u64; 9] {
+    const fn each_mut(&mut self) -> [&mut u64; 10] {
         let Self {
             planned,
             sent,
@@ -316,9 +327,21 @@ impl Counts {
             bodies_compared,
             bodies_other,
             broken_response_ns,
+            within_slo,
             censored,
         } = self;
-        [planned, sent, completed, good, body_checked, bodies_compared, bodies_other, broken_response_ns, censored]
+        [
+            planned,
+            sent,
+            completed,
+            good,
+            body_checked,
+            bodies_compared,
+            bodies_other,
+            broken_response_ns,
+            within_slo,
+            censored,
+        ]
     }
 }
 
@@ -397,7 +420,7 @@ mod tests {
     fn a_cohort_is_written_as_one_object_in_the_order_of_earlier_logs() {
         let text = concat!(
             r#"{"planned":1,"sent":2,"completed":3,"good":4,"body_checked":5,"bodies_compared":6,"bodies_other":7,"#,
-            r#""broken_response_ns":8,"censored":9,"status":{"200":10},"failures":{}}"#
+            r#""broken_response_ns":8,"within_slo":10,"censored":9,"status":{"200":10},"failures":{}}"#
         );
         let cohort: Cohort = serde_json::from_str(text).unwrap();
         assert_eq!((cohort.counts.planned, cohort.counts.censored), (1, 9));

@@ -48,6 +48,9 @@ pub struct Plan {
     /// awake; 0: it is woken by either. ns
     #[serde(default)]
     pub spin_ns: u64,
+    /// Response time within which a good response meets the objective of the service (`--slo`); none without one. ns
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slo_ns: Option<u64>,
     /// Quantiles of the latencies that the result has beside the usual ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub quantiles: Vec<Quantile>,
@@ -350,6 +353,7 @@ impl Plan {
             threads: 1,
             cpus: Vec::new(),
             spin_ns: 0,
+            slo_ns: None,
             quantiles: Vec::new(),
             seed: 0,
         }

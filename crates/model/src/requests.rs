@@ -1,5 +1,6 @@
 //! The `requests` object of a record.
 
+use crate::counts::is_zero;
 use crate::{Cohort, Counts};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -37,6 +38,8 @@ struct RecordedCounts {
     bodies_other: u64,
     #[serde(skip)]
     broken_response_ns: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    within_slo: u64,
 }
 
 impl Requests {

@@ -54,6 +54,11 @@ fn main() -> ExitCode {
 
 /// Does what a verb says, and tells how the program ends.
 fn execute(verb: Verb) -> Result<ExitCode, CommandError> {
+    // These two are started by this program, with descriptors for what they do.
+    if !matches!(verb, Verb::Keep(_) | Verb::ReadNames) {
+        sys::keep_inherited_descriptors();
+    }
+    interrupt::outlive_file_limit()?;
     let exit = match verb {
         Verb::Run(args) => verbs::run::run(&args),
         Verb::Sweep(args) => verbs::sweep::sweep(&args),

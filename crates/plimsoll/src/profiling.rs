@@ -21,6 +21,8 @@ use samples::{OWN_NAME_UNDER_LOAD, SampleFile};
 use stack::PhpSamples;
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::Receiver;
 
 /// The stacks, and the graph of them.
@@ -135,14 +137,16 @@ impl Sampling {
     }
 
     /// Names what was sampled, while the server still runs: its maps are needed.
-    pub(crate) fn finish(self) -> Sampled {
+    ///
+    /// A `stop` that is set meanwhile leaves the rest without names.
+    pub(crate) fn finish(self, stop: &Arc<AtomicBool>) -> Sampled {
         match self.state {
             State::Unavailable(why) => Sampled::Unavailable(why),
             State::Ready(profiler, file) => {
                 let recorded = profiler.finish();
                 file.end();
                 Sampled::Profile(
-                    Box::new(recorded.resolve(&self.scope, &name_reader())),
+                    Box::new(recorded.resolve(&self.scope, &name_reader(stop))),
                     self.php.and_then(PhpSampling::finish),
                 )
             }
@@ -151,9 +155,9 @@ impl Sampling {
 }
 
 /// This program reads program files too, in a process without rights.
-pub(crate) fn name_reader() -> NameReader {
+pub(crate) fn name_reader(stop: &Arc<AtomicBool>) -> NameReader {
     // By its path it may be another program by now.
-    NameReader { command: vec!["/proc/self/exe".into(), "read-names".into()] }
+    NameReader { command: vec!["/proc/self/exe".into(), "read-names".into()], stop: Arc::clone(stop) }
 }
 
 /// Samples of all CPUs, and what comes of them while they are taken; or why there are none.

@@ -6,9 +6,10 @@ use crate::output::printer;
 use crate::profiling::{ENDED_BEFORE, Sampled, UNREADABLE, at_peak, keep as keep_profile, no_profile, samples};
 use crate::result::{LoadState, Measurement, NoRecord, sweeps_record};
 use crate::store::experiment::{is_experiment, recovered};
-use crate::store::stored::{Record, Stored, below, open_stored};
+use crate::store::stored::{Record, Stored, below};
 use crate::store::{EVENTS, HISTOGRAMS, POINTS, PROFILED, RESULT};
 use evidence::Events;
+use input::open_file;
 use model::{CompareLoad, Event, MeasurementKind, Redacted, SessionEvent};
 use report::record::ARMS_FOLDER;
 use std::io::{self, BufRead, BufReader};
@@ -206,7 +207,7 @@ fn load_in(directory: &Path) -> Result<LoadState, CommandError> {
 fn read(directory: &Path, mut take: impl FnMut(Event) -> Result<(), CommandError>) -> Result<(), CommandError> {
     let path = directory.join(EVENTS);
     let wrong = |why: String| CommandError::usage(format!("{}: {why}", path.display()));
-    let log = open_stored(&path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
+    let log = open_file(&path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
     for event in Events::new(BufReader::new(log), histograms(directory)) {
         take(event.map_err(|error| wrong(error.to_string()))?)?;
     }
@@ -215,7 +216,7 @@ fn read(directory: &Path, mut take: impl FnMut(Event) -> Result<(), CommandError
 
 /// The histogram log of a directory; one that cannot be read has broken off before its begin.
 fn histograms(directory: &Path) -> Box<dyn BufRead> {
-    match open_stored(&directory.join(HISTOGRAMS)) {
+    match open_file(&directory.join(HISTOGRAMS)) {
         Ok(file) => Box::new(BufReader::new(file)),
         Err(_) => Box::new(io::empty()),
     }

@@ -1,10 +1,19 @@
-//! The `unsafe` of this crate: the program's own text leaves memory when a phase is over that needed it, and what a signal does.
+//! The `unsafe` of this crate: the program's own text leaves memory when a phase is over that needed it, what a signal does, and
+//! descriptors that were inherited.
 
-#![allow(unsafe_code, reason = "`madvise` and signal handlers are unsafe by their contracts; see the blocks")]
+#![allow(
+    unsafe_code,
+    reason = "`madvise`, signal handlers and descriptors by number are unsafe by their contracts; see the blocks"
+)]
 
 use clock::monotonic_ns;
 use procfs::process::{MMPermissions, MMapPath, MemoryMap, Process};
+use rustix::io::{FdFlags, fcntl_getfd, fcntl_setfd};
 use rustix::mm::{Advice, madvise};
+use std::os::fd::{BorrowedFd, RawFd};
+
+/// Descriptors that are looked for one by one, where they are not listed.
+const FD_LOOKED_FOR_MAX: RawFd = 1024;
 
 /// Has `action` called with the time of each signal of this kind; the exit code that it returns, if any, ends the program at
 /// once. The action may touch atomics only: it runs between any two instructions of the program.
@@ -24,6 +33,24 @@ pub(crate) fn on_signal(
     // and `exit` is `_exit`, both of which POSIX lists as safe there; the actions of this crate (`interrupt`) use atomics. None
     // of them allocates, locks or unwinds.
     unsafe { signal_hook::low_level::register(signal, handler) }.map(drop)
+}
+
+/// Keeps what this program was started with open, but for stdin, stdout and stderr, from whatever it starts itself: servers,
+/// browsers and commands have no business with a file that the caller has open, such as a lock or a secret of a script.
+///
+/// To be called before anything is started, and not in a process that was handed descriptors for its own children.
+pub(crate) fn keep_inherited_descriptors() {
+    // Without /proc they are looked for where programs usually have them.
+    let listed = std::fs::read_dir("/proc/self/fd").map(|entries| {
+        entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect::<Vec<RawFd>>()
+    });
+    for number in listed.unwrap_or_else(|_| (3..FD_LOOKED_FOR_MAX).collect()).into_iter().filter(|number| *number > 2) {
+        // SAFETY: the descriptor is only borrowed for these two calls, which close nothing, and with a number that is not open
+        // the kernel returns EBADF.
+        let descriptor = unsafe { BorrowedFd::borrow_raw(number) };
+        // The one that listed them is gone by now.
+        let _ = fcntl_getfd(descriptor).and_then(|flags| fcntl_setfd(descriptor, flags | FdFlags::CLOEXEC));
+    }
 }
 
 /// Lets the kernel take the pages of programs and libraries that this process has used so far out of its memory; those that
@@ -64,6 +91,16 @@ mod tests {
 
     fn file_pages() -> u64 {
         Process::myself().and_then(|own| own.statm()).expect("the kernel tells").shared
+    }
+
+    #[test]
+    fn what_the_caller_has_open_is_not_handed_on() {
+        let file = std::fs::File::open("/proc/self/exe").expect("this program");
+        let handed_on = rustix::io::dup(&file).expect("one more");
+        assert_eq!(fcntl_getfd(&handed_on), Ok(FdFlags::empty()), "a child would have it");
+        keep_inherited_descriptors();
+        assert_eq!(fcntl_getfd(&handed_on), Ok(FdFlags::CLOEXEC));
+        assert_eq!(fcntl_getfd(std::io::stderr()).map(|flags| flags.contains(FdFlags::CLOEXEC)), Ok(false));
     }
 
     #[test]

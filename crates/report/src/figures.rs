@@ -44,6 +44,8 @@ pub(crate) fn of_run(record: &RunRecord) -> Figures {
     if record.requests.counts.planned > 0 {
         let shares = [("errors", failed_share(record)), ("send-rate", sent_share(record))];
         figures.extend(named(shares.map(|(name, share)| (name, KnownFigure::exactly(share)))));
+        let slo = record.requests.counts.slo_share(record.plan.slo_ns);
+        figures.extend(named(slo.map(|share| ("slo", KnownFigure::exactly(share)))));
     }
     if response.n > 0 {
         let known = |quantile: Quantile| response_quantile(&record.verdict, quantile, quantile.of(response));

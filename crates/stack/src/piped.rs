@@ -1,6 +1,7 @@
 //! A program that is no server, such as a browser, and no more trusted than one: started as servers are, by a supervisor, as
 //! another user when we are root and in a state directory of its own, and spoken to over two pipes, its descriptors 3 and 4.
 
+use crate::account::Account;
 use crate::clean;
 use crate::environment;
 use crate::error::{self, StackError};
@@ -8,7 +9,7 @@ use crate::layout::Stop;
 use crate::own_account;
 use crate::running::Options;
 use crate::running::connection::{Connection, Silence};
-use crate::state::{self, OUTPUT};
+use crate::state::OUTPUT;
 use crate::supervisor::{Launch, Order, Report};
 use crate::tree::Folder;
 use rustix::io::fcntl_dupfd_cloexec;
@@ -61,7 +62,9 @@ impl Piped {
         now_ns: fn() -> u64,
     ) -> Result<Self, StackError> {
         let account = own_account::choose(None)?;
-        let dir = state::create(name, account.as_ref())?;
+        let options = options(supervisor, now_ns);
+        let mut piped = Self::supervised(name, account.as_ref(), &options)?;
+        let dir = piped.dir.clone();
         let launch = Launch {
             name: name.to_owned(),
             program: program.to_owned(),
@@ -74,12 +77,8 @@ impl Piped {
             has_pipes: true,
             stop: Stop { signal: SIGTERM, kill_after_ms: KILL_AFTER_MS },
         };
-        let mut piped = Self::supervised(name, &dir, &options(supervisor, now_ns)).inspect_err(|_| {
-            // The error that counts is the first.
-            let _ = state::remove(&dir);
-        })?;
         piped.supervisor.tell(&Order::Start(launch));
-        let started = piped.await_start(&options(supervisor, now_ns));
+        let started = piped.await_start(&options);
         started.map(|()| piped).map_err(|why| {
             let who = account.map(|account| format!(" as user {}", account.name)).unwrap_or_default();
             StackError::file(&format!("start{who}"), program, &io::Error::other(why))
@@ -87,7 +86,7 @@ impl Piped {
     }
 
     /// A supervisor that has the other ends of the pipes.
-    fn supervised(name: &str, dir: &Path, options: &Options) -> Result<Self, StackError> {
+    fn supervised(name: &str, account: Option<&Account>, options: &Options) -> Result<Self, StackError> {
         let pipes = || -> io::Result<_> {
             let (reads, input) = pipe()?;
             let (output, writes) = pipe()?;
@@ -97,12 +96,12 @@ impl Piped {
         };
         let wrong = |error: io::Error| StackError::Machine { doing: "make a pipe".into(), reason: error.to_string() };
         let (handed, input, output, opened) = pipes().map_err(wrong)?;
-        let supervisor = Connection::open_with(options, dir, Some(handed))?;
+        let (supervisor, dir) = Connection::open(options, name, account, Some(handed))?;
         drop(opened);
         Ok(Self {
             name: name.to_owned(),
             supervisor,
-            dir: dir.to_owned(),
+            dir,
             now_ns: options.now_ns,
             ended: None,
             input: Some(File::from(OwnedFd::from(input))),

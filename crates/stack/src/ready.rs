@@ -1,12 +1,13 @@
 //! Looks whether a service is up.
 
 mod fastcgi;
+mod listener;
 
 use crate::layout::{Body, Endpoint, Layout, Ready};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with, sockopt};
 use rustls::crypto::ring;
 use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
@@ -37,8 +38,11 @@ pub(crate) enum Look {
 /// Asks servers whether they are up.
 pub(crate) struct Asker {
     agent: Agent,
-    /// Who may answer on a Unix socket: the folder of sockets is the server's, which can put a link to another's there.
+    /// Who may answer: the folder of Unix sockets is the server's, which can put a link to another's there, and any user can
+    /// listen at a port.
     uid: u32,
+    /// The process whose descendants are the server.
+    keeper: i32,
 }
 
 /// Finds the address of a server on the thread that asks: its URL has an address of this machine, for which ureq itself starts
@@ -53,8 +57,8 @@ impl Resolver for OnThisThread {
 }
 
 impl Asker {
-    /// Asks servers that run as the user `uid`.
-    pub(crate) fn new(uid: u32) -> Self {
+    /// Asks servers that run as the user `uid`, below the process `keeper`.
+    pub(crate) fn new(uid: u32, keeper: i32) -> Self {
         // The load checks certificates; here the question is whether anybody answers.
         let provider = Arc::new(ring::default_provider());
         let tls = TlsConfig::builder().disable_verification(true).unversioned_rustls_crypto_provider(provider).build();
@@ -67,10 +71,22 @@ impl Asker {
             .max_idle_connections(0)
             .timeout_global(Some(ANSWER))
             .build();
-        Self { agent: Agent::with_parts(config, DefaultConnector::default(), OnThisThread), uid }
+        Self { agent: Agent::with_parts(config, DefaultConnector::default(), OnThisThread), uid, keeper }
     }
 
     pub(crate) fn look(&self, ready: &Ready, layout: &Layout) -> Look {
+        match (self.ask(ready, layout), address(ready, layout)) {
+            (Look::Ready, Some(address)) => match listener::stranger(address, self.uid, self.keeper) {
+                None => Look::Ready,
+                Some(uid) => {
+                    Look::Wrong(format!("does not answer at {address}: another user (uid {uid}) listens there"))
+                }
+            },
+            (look, _) => look,
+        }
+    }
+
+    fn ask(&self, ready: &Ready, layout: &Layout) -> Look {
         match ready {
             Ready::Endpoint => match &layout.endpoint {
                 Some(Endpoint::Http { url }) => self.http(url, layout.body.as_ref()),
@@ -154,6 +170,21 @@ impl Asker {
             Err(error) => Look::NotYet(error.to_string()),
             Ok(_) => of_body(url, &found, body),
         }
+    }
+}
+
+/// The address of this machine that is asked; none of a Unix socket.
+fn address(ready: &Ready, layout: &Layout) -> Option<SocketAddr> {
+    let of_url = |url: &str| {
+        let uri: Uri = url.parse().ok()?;
+        let ip: IpAddr = uri.host()?.trim_matches(['[', ']']).parse().ok()?;
+        let by_scheme = if uri.scheme_str() == Some("https") { 443 } else { 80 };
+        Some(SocketAddr::new(ip, uri.port_u16().unwrap_or(by_scheme)))
+    };
+    match (ready, &layout.endpoint) {
+        (Ready::Endpoint, Some(Endpoint::Http { url })) | (Ready::Page(url), _) => of_url(url),
+        (Ready::Port(port), _) => Some(SocketAddr::from((Ipv4Addr::LOCALHOST, *port))),
+        _ => None,
     }
 }
 
@@ -248,7 +279,7 @@ mod tests {
         let path = dir.path().join("redis.sock");
         let listener = UnixListener::bind(&path).expect("a socket");
         let ready = Ready::Redis(path);
-        let other = Asker::new(geteuid().as_raw() + 1).look(&ready, &Layout::default());
+        let other = Asker::new(geteuid().as_raw() + 1, 0).look(&ready, &Layout::default());
         assert_eq!(other, Look::NotYet("another user than the server's answers there".into()));
         let (mut stream, _) = listener.accept().expect("it was connected to");
         let mut heard = Vec::new();
@@ -260,7 +291,7 @@ mod tests {
             stream.read_exact(&mut question).expect("it is asked");
             stream.write_all(b"+PONG\r\n").expect("it is read");
         });
-        assert_eq!(Asker::new(geteuid().as_raw()).look(&ready, &Layout::default()), Look::Ready);
+        assert_eq!(Asker::new(geteuid().as_raw(), 0).look(&ready, &Layout::default()), Look::Ready);
         answers.join().expect("it has answered");
     }
 }

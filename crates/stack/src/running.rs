@@ -372,7 +372,7 @@ impl Running {
             Report::Stopped { name, killed: true } => {
                 self.warnings.push(format!("{name} did not end when it was asked to, and was killed"));
             }
-            Report::Stopped { .. } | Report::Left => {}
+            Report::Ready | Report::Stopped { .. } | Report::Left => {}
             Report::Unended { pids } => self.warnings.push(unended(&pids)),
             Report::LogCut { path } => self.warnings.push(format!("{path} had grown too long and was emptied")),
             Report::DiskFull => return Err(self.disk_full()),

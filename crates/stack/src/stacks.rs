@@ -82,7 +82,7 @@ impl Stack {
         }
         let body = self.standing.page_holds.clone().map(|text| Body::Holds(vec![text]));
         let layout = Layout { endpoint: self.standing.endpoint.clone(), body, ..Layout::default() };
-        match Asker::new(self.standing.uid).look(&Ready::Endpoint, &layout) {
+        match Asker::new(self.standing.uid, self.note.supervisor.pid).look(&Ready::Endpoint, &layout) {
             Look::Ready => Ok(()),
             Look::NotYet(why) | Look::Wrong(why) => Err(why),
         }

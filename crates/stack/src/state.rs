@@ -5,11 +5,12 @@
 
 use crate::account::Account;
 use crate::error::StackError;
+use crate::place;
 use crate::standing::Standing;
 use crate::tree::{self, Folder};
 use procfs::process::{Process, Stat};
 use rustix::fs::Mode;
-use rustix::process::{geteuid, getpid, getppid};
+use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, OpenOptions, Permissions};
 use std::io::{self, Write};
@@ -137,13 +138,19 @@ pub(crate) fn stat(pid: i32) -> Option<Stat> {
 /// # Errors
 /// If somebody else has made it, or could put another in its place: they could replace what we run.
 pub(crate) fn base() -> Result<PathBuf, StackError> {
-    let temp = std::env::temp_dir();
+    let temp = temporary();
     base_in(&std::path::absolute(&temp).map_err(|error| StackError::file("find", &temp, &error))?)
+}
+
+/// The folder for temporary files. An empty TMPDIR is one that is not set.
+fn temporary() -> PathBuf {
+    let named = std::env::temp_dir();
+    if named.as_os_str().is_empty() { "/tmp".into() } else { named }
 }
 
 /// True if there may be state directories of this user.
 pub(crate) fn has_base() -> bool {
-    std::env::temp_dir().join(base_name()).is_dir()
+    temporary().join(base_name()).is_dir()
 }
 
 fn base_name() -> String {
@@ -152,7 +159,10 @@ fn base_name() -> String {
 
 fn base_in(temp: &Path) -> Result<PathBuf, StackError> {
     let uid = geteuid().as_raw();
-    let parent = fs::metadata(temp).map_err(|error| StackError::file("look at", temp, &error))?;
+    let parent = fs::metadata(temp).map_err(|error| {
+        let what = "servers have no place for their files there; set TMPDIR to a directory of your own";
+        StackError::Wrong(format!("{}: {error}: {what}", temp.display()))
+    })?;
     // Root trusts no group; a user's own often is one of a single member.
     let others = if uid == 0 { 0o022 } else { 0o002 };
     let is_sticky = parent.mode() & 0o1000 != 0;
@@ -195,25 +205,42 @@ fn check_plain(path: &Path) -> Result<(), StackError> {
     )))
 }
 
-/// A new state directory with its folders; those of the server are given to `account`. Until it has a supervisor it is ours.
-pub(crate) fn create(name: &str, account: Option<&Account>) -> Result<PathBuf, StackError> {
+/// Random digits in the name of a state directory: paths of sockets in it are short, and two of the same name are refused.
+const RANDOM_DIGITS: usize = 8;
+
+/// A place for a new state directory, at which there is nothing yet: its supervisor makes it.
+pub(crate) fn new_place(name: &str) -> Result<PathBuf, StackError> {
     let base = base()?;
     check_plain(&base)?;
-    let made = tempfile::Builder::new().prefix(&format!("{name}-")).tempdir_in(&base);
-    let dir = made.map_err(|error| StackError::file("create", &base, &error))?.keep();
-    let own = Mark::of(getpid().as_raw_nonzero().get()).unwrap_or_default();
-    let note = Note { boot: boot(), owner: own, supervisor: own, ..Note::default() };
-    let furnished = || furnish(&dir, account).map_err(|error| StackError::file("create", &dir, &error));
-    if let Err(error) = note.write(&dir).and_then(|()| furnished()) {
-        // The error that counts is the first.
-        let _ = remove(&dir);
-        return Err(error);
-    }
-    Ok(dir)
+    let random = place::secret()?;
+    Ok(base.join(format!("{name}-{}", &random[..RANDOM_DIGITS])))
 }
 
-/// Makes the folders of a state directory, which is ours alone until all are made.
-fn furnish(dir: &Path, account: Option<&Account>) -> io::Result<()> {
+/// Makes a state directory, which the caller alone keeps and removes: directly in the folder of them, where nothing was.
+///
+/// # Errors
+/// If it cannot be made there.
+pub(crate) fn make_new(dir: &Path) -> Result<(), StackError> {
+    make_new_in(&base()?, dir)
+}
+
+fn make_new_in(base: &Path, dir: &Path) -> Result<(), StackError> {
+    if dir.parent() != Some(base) || dir.file_name().is_none() {
+        let (dir, base) = (dir.display(), base.display());
+        return Err(StackError::Wrong(format!(
+            "{dir} is no place for a state directory, which lies in {base}; plimsoll starts its supervisors by itself: see \
+             plimsoll serve --help"
+        )));
+    }
+    DirBuilder::new().mode(0o700).create(dir).map_err(|error| StackError::file("create", dir, &error))
+}
+
+/// Makes the folders of a state directory, which is ours alone until all are made; those of the server are given to `account`.
+pub(crate) fn furnish(dir: &Path, account: Option<&Account>) -> Result<(), StackError> {
+    make_folders(dir, account).map_err(|error| StackError::file("create", dir, &error))
+}
+
+fn make_folders(dir: &Path, account: Option<&Account>) -> io::Result<()> {
     let ours = [OUTPUT, SAVED].map(|folder| (folder, 0o700));
     let all = SERVERS.map(|folder| (folder, 0o700)).into_iter().chain(READ.map(|folder| (folder, 0o755))).chain(ours);
     for (folder, mode) in all {
@@ -285,80 +312,38 @@ fn saved(dir: &Path, data: &str) -> PathBuf {
     dir.join(SAVED).join(data)
 }
 
-/// Makes sure that this process was started to keep `dir`: it lies directly in the folder of state directories, and its note
-/// names the process that has started this one, or one that is gone.
-///
-/// # Errors
-/// If it is any other directory.
-pub(crate) fn claim(dir: &Path) -> Result<(), StackError> {
-    let parent = getppid().and_then(|pid| Mark::of(pid.as_raw_nonzero().get())).unwrap_or_default();
-    claim_in(&base()?, dir, parent)
-}
-
-fn claim_in(base: &Path, dir: &Path, parent: Mark) -> Result<(), StackError> {
-    let refused = |why: &str| {
-        let dir = dir.display();
-        Err(StackError::Wrong(format!(
-            "{dir} {why}; plimsoll starts its supervisors by itself: see plimsoll serve --help"
-        )))
-    };
-    let is_folder = |found: fs::Metadata| found.is_dir() && found.uid() == geteuid().as_raw();
-    if dir.parent() != Some(base) || !fs::symlink_metadata(dir).is_ok_and(is_folder) {
-        return refused(&format!("is no state directory of {}", base.display()));
-    }
-    let Some(note) = Note::read(dir) else { return refused("has no note of whom it belongs to") };
-    let is_gone = |mark: Mark| note.boot != boot() || !mark.is_alive();
-    let is_kept = note.supervisor != note.owner && !is_gone(note.supervisor);
-    if is_kept || note.owner != parent && !is_gone(note.owner) {
-        return refused("belongs to another process");
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
-    use std::process::{Command, Stdio};
 
+    /// Whoever is told to keep a directory removes it at the end.
     #[test]
-    fn another_directory_than_a_state_directory_of_the_caller_is_refused() {
+    fn a_supervisor_keeps_no_directory_that_it_has_not_made() {
         let base = tempfile::tempdir().expect("a directory");
-        let own = Mark::of(getpid().as_raw_nonzero().get()).expect("/proc");
-        let other = Mark { start: own.start + 1, ..own };
-        let refusal = |dir: &Path| claim_in(base.path(), dir, own).expect_err("none of ours").to_string();
+        let refusal = |dir: &Path| make_new_in(base.path(), dir).expect_err("none of ours").to_string();
         let precious = tempfile::tempdir().expect("a directory");
-        assert!(refusal(precious.path()).contains("is no state directory of"), "elsewhere");
-        assert!(refusal(Path::new("/")).contains("is no state directory of"), "the root");
-        assert!(refusal(base.path()).contains("is no state directory of"), "the base itself");
-        let dir = base.path().join("nginx-1");
-        symlink(precious.path(), &dir).expect("a link");
-        assert!(refusal(&dir).contains("is no state directory of"), "a link");
-        fs::remove_file(&dir).and_then(|()| fs::create_dir(&dir)).expect("a folder");
-        assert!(refusal(&dir.join("..").join("nginx-1")).contains("is no state directory of"), "a way round");
-        assert!(refusal(&dir).contains("has no note"), "{}", refusal(&dir));
-        let write = |owner, supervisor| {
-            Note { boot: boot(), owner, supervisor, ..Note::default() }.write(&dir).expect("a file");
-        };
-        let mut sleep = Command::new("sleep").arg("600").stdout(Stdio::null()).spawn().expect("it starts");
-        let running = Mark::of(sleep.id().cast_signed()).expect("it runs");
-        for (owner, supervisor, is_ours) in [
-            (own, own, true),
-            (running, running, false),
-            (own, running, false),
-            (other, running, false),
-            // Who made it is gone; nobody keeps it.
-            (other, other, true),
-        ] {
-            write(owner, supervisor);
-            assert_eq!(claim_in(base.path(), &dir, own).is_ok(), is_ours, "{owner:?} {supervisor:?}");
+        for elsewhere in
+            [precious.path(), Path::new("/"), base.path(), &base.path().join("a/.."), &base.path().join("a/b")]
+        {
+            assert!(refusal(elsewhere).contains("is no place for a state directory"), "{}", elsewhere.display());
         }
-        sleep.kill().and_then(|()| sleep.wait()).expect("our own child");
+        let dir = base.path().join("nginx-1");
+        symlink(precious.path().join("not-there"), &dir).expect("a link");
+        assert!(refusal(&dir).contains("File exists"), "a link");
+        fs::remove_file(&dir).expect("our own");
+        make_new_in(base.path(), &dir).expect("nothing is there");
+        assert_eq!(fs::metadata(&dir).expect("it is there").mode() & 0o777, 0o700);
+        assert!(refusal(&dir).contains("File exists"), "another's");
     }
 
     #[test]
     fn a_folder_for_temporary_files_that_others_control_is_refused() {
         let temp = tempfile::tempdir().expect("a directory");
+        let missing = base_in(&temp.path().join("missing")).expect_err("nothing there").to_string();
+        assert!(
+            missing.contains("missing: No such file") && missing.ends_with("set TMPDIR to a directory of your own")
+        );
         let set = |mode| fs::set_permissions(temp.path(), Permissions::from_mode(mode)).expect("our own");
         set(0o777);
         let error = base_in(temp.path()).expect_err("anybody's").to_string();
@@ -400,7 +385,7 @@ mod tests {
     fn a_server_gets_its_data_back_and_links_in_them_lead_nowhere() {
         let own = tempfile::tempdir().expect("a directory");
         let (dir, precious) = (own.path().join("state"), own.path().join("precious"));
-        fs::create_dir(&dir).and_then(|()| furnish(&dir, None)).expect("folders");
+        fs::create_dir(&dir).and_then(|()| make_folders(&dir, None)).expect("folders");
         fs::write(&precious, "secret").expect("a file");
         fs::write(dir.join("data/table"), "rows").expect("a file");
         save(&dir, "data").expect("room for it");

@@ -33,12 +33,14 @@ use std::fs::OpenOptions;
 use std::hash::RandomState;
 use std::io::{self, BufWriter};
 use std::net::Ipv4Addr;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
 use model::Address;
+use rustix::fs::OFlags;
 use rustix::time::Timespec;
 use thiserror::Error;
 use wire::tls::{ConfigError, ServerConfig};
@@ -418,8 +420,10 @@ fn timespec(ns: u64) -> Timespec {
     Timespec { tv_sec: (ns / model::NS_PER_S).cast_signed(), tv_nsec: (ns % model::NS_PER_S).cast_signed() }
 }
 
+/// Opens the log. It is no link, which in a directory that others write to could lead anywhere, and no pipe without a reader.
 fn open_log(path: &PathBuf) -> Result<std::fs::File, TargetError> {
-    let file = OpenOptions::new().create(true).append(true).open(path);
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    let file = OpenOptions::new().create(true).append(true).custom_flags(flags).open(path);
     file.map_err(|source| TargetError::Log { path: path.clone(), source })
 }
 

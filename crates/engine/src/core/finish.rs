@@ -72,7 +72,11 @@ impl Core {
             tick.tally.counts.bodies_other += u64::from(other == Some(true));
             tick.tally.status[usize::from(response.status).min(STATUS_CODES - 1)] += 1;
             match broken {
-                None => tick.tally.counts.good += 1,
+                None => {
+                    tick.tally.counts.good += 1;
+                    tick.tally.counts.within_slo +=
+                        u64::from(self.job.slo_ns.is_some_and(|slo_ns| response_ns <= slo_ns));
+                }
                 Some(failure) => {
                     tick.tally.failures[failure.index()] += 1;
                     tick.tally.counts.broken_response_ns += response_ns;

@@ -20,6 +20,30 @@ fn connections_that_are_closed_as_soon_as_they_open_are_opened_again_with_growin
     assert_eq!(seen.latency.slip_blocked.summary().max_ns, 0);
 }
 
+/// Of ten requests one is never answered, two take 30 ms, one fails at once, and six take 1 ms.
+#[test]
+fn the_objective_counts_good_responses_within_its_time_and_none_that_failed_fast() {
+    let met = |slo_ns: Option<u64>| {
+        let mut n = 0;
+        let mut sim = Sim::open(Arrivals::Constant, 100.0, 500, 10);
+        (sim.timeout_ns, sim.slo_ns) = (NS_PER_S, slo_ns);
+        let seen = sim.run(move |now| {
+            n += 1;
+            match n % 10 {
+                0 => Answer::Never,
+                1 | 2 => Answer::At(now + 30_000_000),
+                3 => Answer::CloseAt(now + 1_000),
+                _ => Answer::At(now + 1_000_000),
+            }
+        });
+        assert_eq!(seen.cohort.counts.planned, 1000);
+        (seen.cohort.counts.within_slo, seen.cohort.counts.slo_share(slo_ns))
+    };
+    assert_eq!(met(None), (0, None));
+    assert_eq!(met(Some(20_000_000)), (600, Some(0.6)));
+    assert_eq!(met(Some(NS_PER_S)), (800, Some(0.8)));
+}
+
 /// Of 64 requests that were answered every 20 ms, with a timeout of 1 s, most "timed out" after less, and were told as fast.
 #[test]
 fn what_is_pipelined_behind_a_timeout_is_no_timeout_before_its_own_deadline() {
@@ -104,6 +128,7 @@ fn started(protocol: Protocol, request: &Request, pipeline: usize, net: &mut Nar
         warmup_quota: None,
         keepalive: true,
         timeout_ns: NS_PER_S,
+        slo_ns: None,
     };
     let mut core = Core::new(job, Arc::new(Window::new(0, UNDECIDED_NS)), Arc::default());
     core.open(0, 0, net).expect("it opens at once");

@@ -31,6 +31,7 @@ fn worker(listener: &TcpListener, connections: usize, tls: Option<Config>, reque
         warmup_quota: None,
         keepalive: true,
         timeout_ns: SOON_NS,
+        slo_ns: None,
     };
     Worker::new(Setup {
         job,

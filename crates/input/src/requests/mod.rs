@@ -6,8 +6,9 @@ mod url_list;
 pub(crate) use har::parse as parse_har;
 pub(crate) use url_list::parse as parse_url_list;
 
-use crate::{InputError, TargetUrl, read_at_most, text_at_most};
+use crate::{InputError, TargetUrl, read_at_most, read_open, text_at_most};
 use model::{Recording, Request};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// Most requests of a mix.
@@ -71,6 +72,11 @@ fn text(flag: &str, path: &Path) -> Result<String, InputError> {
 /// If it cannot be read, or is too large for a body.
 pub fn body_file(path: &Path) -> Result<Vec<u8>, InputError> {
     read_at_most(path, BODY_MAX_BYTES).map_err(|error| InputError::new(error.to_string()))
+}
+
+/// The same of a file that is open.
+fn body_of(file: File) -> Result<Vec<u8>, InputError> {
+    read_open(file, BODY_MAX_BYTES).map_err(|error| InputError::new(error.to_string()))
 }
 
 /// The method `text`, in upper case.

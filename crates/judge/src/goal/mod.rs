@@ -54,6 +54,8 @@ pub enum Quantity {
     Errors,
     /// Sent share of the requests that were due, 0 to 1.
     SendRate,
+    /// Share of the requests that were answered well within [`model::Plan::slo_ns`], 0 to 1.
+    Slo,
     /// CPU time of the server, as a share of the CPUs that it may use, 0 to 1.
     CpuShare,
     /// CPUs that the server keeps busy.
@@ -134,6 +136,12 @@ impl Goal {
         latencies.max_by(|a, b| a.limit.total_cmp(&b.limit))
     }
 
+    /// The condition that needs an objective of the response time.
+    #[must_use]
+    pub fn of_slo(&self) -> Option<&Condition> {
+        self.conditions.iter().find(|condition| condition.quantity == Quantity::Slo)
+    }
+
     /// The first condition for which the server has to be observed.
     #[must_use]
     pub fn of_server(&self) -> Option<&Condition> {
@@ -193,6 +201,7 @@ impl Quantity {
             Self::Max => (latency.n > 0).then_some(latency.max_ns as f64),
             Self::Errors => Some(failed_share(evidence)),
             Self::SendRate => Some(sent_share(evidence)),
+            Self::Slo => Some(evidence.cohort.counts.slo_share(evidence.plan.slo_ns)?),
             Self::Cpus => evidence.observed.as_ref()?.counted_cpu_cores(),
             Self::CpuShare => {
                 let observed = evidence.observed.as_ref()?;

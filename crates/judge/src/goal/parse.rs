@@ -6,11 +6,12 @@ use model::{ByteSize, Duration, Quantile, meant};
 /// Conditions of every goal, unless it names the quantity itself: errors as in rule ER-01, send rate as in Nighthawk.
 const DEFAULTS: [&str; 2] = ["errors<0.1%", "send-rate>99%"];
 /// Names besides those of quantiles, each with a condition as an example.
-const NAMES: [(&str, &str); 6] = [
+const NAMES: [(&str, &str); 7] = [
     ("mean", "mean<20ms"),
     ("max", "max<1s"),
     ("errors", "errors<0.1%"),
     ("send-rate", "send-rate>99%"),
+    ("slo", "slo>=99%"),
     ("cpu", "cpu<80%"),
     ("rss", "rss<512MiB"),
 ];
@@ -59,6 +60,7 @@ pub(crate) fn limit(name: &str, text: &str) -> Result<(Quantity, f64), String> {
     match name {
         "errors" => Ok((Quantity::Errors, share()?)),
         "send-rate" => Ok((Quantity::SendRate, share()?)),
+        "slo" => Ok((Quantity::Slo, share()?)),
         "cpu" if text.ends_with('%') => Ok((Quantity::CpuShare, share()?)),
         "cpu" => {
             let cpus = number(text).ok_or("it is a share, such as cpu<80%, or a number of CPUs, such as cpu<1.5")?;
@@ -91,12 +93,13 @@ pub(crate) fn time_ns(text: &str) -> Result<f64, String> {
 /// What is wrong with a condition by itself, which no load can meet, or which bounds a quantity from the wrong side.
 fn impossible(condition: &Condition, name: &str, limit: &str) -> Option<String> {
     let is_upper = matches!(condition.side, Side::Below | Side::AtMost);
-    let is_send_rate = condition.quantity == Quantity::SendRate;
-    if is_upper == is_send_rate {
-        let (from, sign) = if is_send_rate { ("below", '>') } else { ("above", '<') };
+    let is_better_high = matches!(condition.quantity, Quantity::SendRate | Quantity::Slo);
+    if is_upper == is_better_high {
+        let (from, sign) = if is_better_high { ("below", '>') } else { ("above", '<') };
         return Some(format!("a goal bounds {name} from {from}; write {name}{sign}{limit}"));
     }
-    let is_share = matches!(condition.quantity, Quantity::Errors | Quantity::SendRate | Quantity::CpuShare);
+    let is_share =
+        matches!(condition.quantity, Quantity::Errors | Quantity::SendRate | Quantity::Slo | Quantity::CpuShare);
     if is_share && condition.limit > 1.0 {
         return Some("a share is at most 100%".to_owned());
     }

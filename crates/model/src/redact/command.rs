@@ -1,9 +1,9 @@
 //! Secrets in the arguments of a process: where an argument ends is known, so that whole values are replaced.
 
+use super::call::{Call, Found};
 use super::line::Form;
 use super::names::{is_body, is_reference, is_secret, is_secret_argument, is_switch};
-use super::programs::{Program, account, is_ab, is_account, named};
-use super::{REDACTED, settled};
+use super::{PASSES_MAX, REDACTED, settled};
 use std::mem::replace;
 
 /// Short flags of plimsoll without a value, which may stand before others in one argument.
@@ -24,46 +24,51 @@ enum Next {
     Secret,
     Body,
     Header,
-    /// A name, or a name and a password.
-    Account,
 }
 
-/// The program that the arguments so far have named, as far as its flags are known.
-#[derive(Clone, Copy, Default)]
-struct Named {
-    program: Option<&'static Program>,
-    is_ab: bool,
-}
-
-impl Named {
-    fn with(self, argument: &str, flags: Flags) -> Self {
-        if argument.starts_with('-') || flags == Flags::Own {
-            return self;
-        }
-        Self { program: named(argument).or(self.program), is_ab: self.is_ab || is_ab(argument) }
-    }
-}
-
-/// The arguments without their secrets.
+/// The arguments without their secrets, and such that nothing more is found in them.
 pub(super) fn arguments(arguments: impl IntoIterator<Item = impl AsRef<str>>, flags: Flags) -> Vec<String> {
+    let mut kept: Vec<String> = arguments.into_iter().map(|argument| argument.as_ref().to_owned()).collect();
+    for _ in 0..PASSES_MAX {
+        let next = pass(&kept, flags);
+        if next == kept {
+            return kept;
+        }
+        kept = next;
+    }
+    vec![REDACTED.to_owned(); kept.len()]
+}
+
+fn pass(arguments: &[String], mut flags: Flags) -> Vec<String> {
     let mut next = Next::Anything;
-    let mut named = Named::default();
-    let arguments = arguments.into_iter().map(|argument| {
-        let argument = argument.as_ref();
-        named = named.with(argument, flags);
-        match replace(&mut next, after(argument, flags, named)) {
+    let mut call = Call::default();
+    let shown = arguments.iter().map(|argument| {
+        // What follows is the command line of another program.
+        if argument == "--" {
+            flags = Flags::Any;
+        }
+        let value = if flags == Flags::Any { value_in(argument, &call.read(argument)) } else { None };
+        match replace(&mut next, after(argument, flags)) {
             Next::Secret if !argument.starts_with("--") && !is_reference(argument) => REDACTED.to_owned(),
             Next::Body => body(argument),
             Next::Header => header(argument),
-            Next::Account => account(argument).unwrap_or_else(|| one(argument, flags, named)),
-            Next::Secret | Next::Anything => one(argument, flags, named),
+            Next::Secret | Next::Anything => match value {
+                Some(from) => format!("{}{REDACTED}", &argument[..from]),
+                None => one(argument, flags),
+            },
         }
     });
-    arguments.collect()
+    shown.collect()
+}
+
+/// Where the secret begins in an argument with these values, which reach to its end.
+fn value_in(argument: &str, found: &[Found]) -> Option<usize> {
+    let secrets = found.iter().filter_map(|found| Some(found.from + found.value.secret_at(&argument[found.from..])?));
+    secrets.min()
 }
 
 /// What may follow `argument`.
-fn after(argument: &str, flags: Flags, named: Named) -> Next {
+fn after(argument: &str, flags: Flags) -> Next {
     // What was redacted in it may have had one of these.
     if !argument.starts_with('-') || argument.contains(['=', ':', ' ']) || argument.contains(REDACTED) {
         return Next::Anything;
@@ -73,8 +78,6 @@ fn after(argument: &str, flags: Flags, named: Named) -> Next {
         long if is_body(long) => Next::Body,
         long if long.starts_with("--") || flags == Flags::Any => match long {
             "-H" => Next::Header,
-            flag if flags == Flags::Any && is_account(flag, named.is_ab) => Next::Account,
-            flag if named.program.is_some_and(|program| program.takes_password(flag)) => Next::Secret,
             _ if is_secret_argument(long) && !is_switch(long) => Next::Secret,
             _ => Next::Anything,
         },
@@ -87,10 +90,7 @@ fn after(argument: &str, flags: Flags, named: Named) -> Next {
 }
 
 /// An argument by itself.
-fn one(argument: &str, flags: Flags, named: Named) -> String {
-    if let Some(flag) = named.program.and_then(|program| program.with_password(argument)) {
-        return format!("{flag}{REDACTED}");
-    }
+fn one(argument: &str, flags: Flags) -> String {
     if let Some((flag, value)) = attached(argument, flags) {
         return format!("{flag}{}", if flag.ends_with('H') { header(value) } else { body(value) });
     }
@@ -106,9 +106,6 @@ fn one(argument: &str, flags: Flags, named: Named) -> String {
         }
         if is_secret_argument(name) && !is_reference(value) {
             return format!("{shown}{REDACTED}");
-        }
-        if let Some(account) = account(value).filter(|_| flags == Flags::Any && is_account(name, named.is_ab)) {
-            return format!("{shown}{account}");
         }
         rest = value;
     }

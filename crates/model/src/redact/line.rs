@@ -3,6 +3,7 @@
 //! Every sign of a secret is looked at by itself and the ranges are joined, so that nothing before a secret can hide it.
 
 use super::REDACTED;
+use super::call::{Call, Found};
 use super::names::{is_body, is_reference, is_secret, is_secret_parameter, is_switch, is_unmistakable};
 use std::ops::Range;
 
@@ -18,6 +19,15 @@ const CREDENTIAL_MIN_BYTES: usize = 8;
 const PLACEHOLDER: &str = "value";
 /// Schemes of URLs in which a name without a password is no secret; elsewhere it may be a token.
 const DATABASES: [&str; 7] = ["mysql", "mariadb", "postgres", "postgresql", "redis", "mongodb", "amqp"];
+
+/// Words of a shell that end a command line.
+const SEPARATORS: [&str; 6] = [";", "|", "||", "|&", "&", "&&"];
+const SEPARATOR_MAX_BYTES: usize = 2;
+/// What a shell or a list may have before a word.
+const OPENINGS: [char; 8] = ['"', '\'', '`', '(', '[', '{', '$', '\\'];
+
+/// What may stand behind a word in quotes.
+const CLOSINGS: [char; 4] = ['"', '\'', '`', '\\'];
 
 /// Kind of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +50,9 @@ pub(super) fn secrets(text: &str, form: Form) -> Vec<Range<usize>> {
         if is_last {
             break;
         }
+    }
+    if form == Form::Text {
+        line.called(&mut found);
     }
     joined(found)
 }
@@ -375,6 +388,51 @@ impl Line<'_> {
         // "Basic authentication" is a sentence.
         let is_credential = name == b"bearer" || word.iter().skip(1).any(|byte| !byte.is_ascii_lowercase());
         (is_credential && word.len() >= CREDENTIAL_MIN_BYTES).then_some(start..start + word.len())
+    }
+
+    /// The secrets of the command lines in a text: each is as long as no sign of a shell ends it.
+    fn called(&self, found: &mut Vec<Range<usize>>) {
+        let mut call = Call::default();
+        for word in self.words() {
+            let text = &self.text[word.clone()];
+            if text.len() <= SEPARATOR_MAX_BYTES && SEPARATORS.contains(&text) {
+                call = Call::default();
+                continue;
+            }
+            let opened = text.trim_start_matches(OPENINGS);
+            let begin = word.end - opened.len();
+            for value in call.read(opened.trim_end_matches(CLOSINGS)) {
+                // Only with its quote it is known where the next word ends.
+                let from = if value.from == 0 { word.start } else { begin + value.from };
+                found.extend(self.called_secret(from, begin, value).filter(|secret| self.is_told(secret)));
+            }
+            if text.ends_with(';') {
+                call = Call::default();
+            }
+        }
+    }
+
+    /// The secret in the value at `from` of a word that begins at `word`.
+    fn called_secret(&self, from: usize, word: usize, found: Found) -> Option<Range<usize>> {
+        let value = self.value(from, word);
+        let start = value.start + found.value.secret_at(&self.text[value.clone()])?;
+        // A password that is in quotes by itself.
+        let is_quoted = start > value.start && self.bytes.get(start).copied().is_some_and(is_quote);
+        Some(if is_quoted { self.value(start, word) } else { start..value.end })
+    }
+
+    /// What blanks divide, and the commas between texts in quotes.
+    fn words(&self) -> impl Iterator<Item = Range<usize>> {
+        let divides = |at: usize| match self.bytes[at] {
+            b',' => at > 0 && is_quote(self.bytes[at - 1]),
+            byte => byte.is_ascii_whitespace(),
+        };
+        let mut at = 0;
+        std::iter::from_fn(move || {
+            let start = (at..self.end).find(|at| !divides(*at))?;
+            at = (start..self.end).find(|at| divides(*at)).unwrap_or(self.end);
+            Some(start..at)
+        })
     }
 
     /// Where the end of a value is looked for at most.

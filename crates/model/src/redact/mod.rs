@@ -2,6 +2,7 @@
 //!
 //! Whatever keeps or shows a text of outside origin takes it as [`Redacted`], which nothing but this module makes.
 
+mod call;
 mod command;
 mod events;
 mod line;

@@ -3,7 +3,7 @@
 use super::{REDACTED, Redacted, count_secrets};
 
 /// Places of a secret in a word or a few: what stands right before it and right behind it.
-pub(super) const PLACES: [(&str, &str); 24] = [
+pub(super) const PLACES: [(&str, &str); 32] = [
     ("http://h/x?token=", ""),
     ("/x?page=1&api_key=", "&y=1"),
     ("?sig=", ""),
@@ -28,6 +28,14 @@ pub(super) const PLACES: [(&str, &str); 24] = [
     ("-H 'Cookie: theme=\"dark\"; s=", "' http://h/"),
     ("-H \"X-Api-Key : ", "\" http://h/"),
     ("--body '{\"x\":\"", "\"}' http://h/"),
+    ("http://h/?page=1&p%61ss=", "&y=1"),
+    ("web -u bob:", ""),
+    ("server -- bin/mysql -u root -p", " on CPU 0"),
+    ("redis-cli -a ", " ping"),
+    ("redis-cli AUTH bob ", ""),
+    ("curl -sSubob:", " http://h/"),
+    ("openssl enc -pass pass:", " -in x"),
+    ("rabbitmqctl add_user bob ", ""),
 ];
 
 /// Begins of lines in which all that follows is a secret.

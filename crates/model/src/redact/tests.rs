@@ -176,7 +176,7 @@ fn a_plan_is_recorded_without_bodies_and_values_of_secret_headers() {
 }
 
 /// Begins of texts in which all sorts of ends are looked for.
-const BEGINS: [&str; 10] = [
+const BEGINS: [&str; 14] = [
     "",
     "token=",
     "/x?key=",
@@ -187,6 +187,10 @@ const BEGINS: [&str; 10] = [
     "--password ",
     "env='TOKEN=",
     "Bearer ",
+    "mysql -",
+    "curl -u a:",
+    "redis-cli AUTH ",
+    "/?p%61ss=",
 ];
 
 proptest! {
@@ -268,7 +272,7 @@ fn passwords_behind_short_flags_are_known_by_their_form_or_by_their_program() {
         ("web --user=bob:s3cret --proxy-user bob:s3cret", "web --user=bob:<redacted> --proxy-user bob:<redacted>"),
         ("ab -A bob:s3cret -P me:s3cret http://h/", "ab -A bob:<redacted> -P me:<redacted> http://h/"),
         ("/usr/bin/mysqldump -uroot -ps3cret shop", "/usr/bin/mysqldump -uroot -p<redacted> shop"),
-        ("sudo mariadb -p s3cret", "sudo mariadb -p <redacted>"),
+        ("sudo mariadb -p shop", "sudo mariadb -p shop"),
         ("sshpass -p s3cret ssh host", "sshpass -p <redacted> ssh host"),
         ("redis-cli -a s3cret ping", "redis-cli -a <redacted> ping"),
         ("ldapsearch -w s3cret", "ldapsearch -w <redacted>"),
@@ -296,4 +300,197 @@ fn arguments_that_are_redacted_again_stay_as_they_are() {
     let once = Redacted::command(["web", "--password\tSet-Cookie:s3cret", "page"]);
     assert_eq!(once.join("|"), "web|--password\t<redacted>|page");
     assert_eq!(Redacted::command(once.iter()), once);
+}
+
+/// Command lines of programs, in which passwords stand behind flags and words whose names do not tell it.
+const CALLS: [(&str, &str); 79] = [
+    ("curl -ubob:s3cret http://h/", "curl -ubob:<redacted> http://h/"),
+    ("curl -sSubob:s3cret http://h/", "curl -sSubob:<redacted> http://h/"),
+    ("curl -sSu bob:s3cret http://h/", "curl -sSu bob:<redacted> http://h/"),
+    ("curl -Ubob:s3cret http://h/", "curl -Ubob:<redacted> http://h/"),
+    ("curl -U bob:s3cret http://h/", "curl -U bob:<redacted> http://h/"),
+    ("curl --proxy-user=bob:s3cret http://h/", "curl --proxy-user=bob:<redacted> http://h/"),
+    ("curl http://h/ -E c.pem:s3cret", "curl http://h/ -E c.pem:<redacted>"),
+    ("curl --cert c.pem:s3cret http://h/", "curl --cert c.pem:<redacted> http://h/"),
+    ("curl -kE c.pem http://h/", "curl -kE c.pem http://h/"),
+    ("curl -b s3cret http://h/", "curl -b <redacted> http://h/"),
+    ("curl -skbsid=s3cret http://h/", "curl -skb<redacted> http://h/"),
+    ("curl --cookie s3cret http://h/", "curl --cookie <redacted> http://h/"),
+    ("curl --pass s3cret http://h/", "curl --pass <redacted> http://h/"),
+    ("curl --oauth2-bearer s3cret http://h/", "curl --oauth2-bearer <redacted> http://h/"),
+    ("curl -d name=s3cret http://h/", "curl -d <redacted> http://h/"),
+    ("curl -d @cart.json http://h/", "curl -d @cart.json http://h/"),
+    ("wget --password=s3cret -U agent -b http://h/", "wget --password=<redacted> -U agent -b http://h/"),
+    ("redis-cli -as3cret ping", "redis-cli -a<redacted> ping"),
+    ("redis-cli --pass s3cret ping", "redis-cli --pass <redacted> ping"),
+    ("redis-cli -h db AUTH s3cret", "redis-cli -h db AUTH <redacted>"),
+    ("redis-cli auth bob s3cret", "redis-cli auth <redacted> <redacted>"),
+    ("valkey-cli CONFIG SET requirepass s3cret", "valkey-cli CONFIG SET requirepass <redacted>"),
+    ("redis-cli ACL SETUSER bob on >s3cret ~*", "redis-cli ACL SETUSER bob on ><redacted> ~*"),
+    ("redis-server --requirepass s3cret --port 1", "redis-server --requirepass <redacted> --port 1"),
+    ("redis-server --masterauth s3cret", "redis-server --masterauth <redacted>"),
+    ("redis-server --user bob on >s3cret ~*", "redis-server --user bob on ><redacted> ~*"),
+    ("redis-benchmark -a s3cret -n 5", "redis-benchmark -a <redacted> -n 5"),
+    ("bin/mysql -u root -ps3cret", "bin/mysql -u root -p<redacted>"),
+    ("mysql -vvBps3cret shop", "mysql -vvBp<redacted> shop"),
+    ("mariadb-dump -u mysql -ps3cret shop", "mariadb-dump -u mysql -p<redacted> shop"),
+    ("mysql -u curl -ps3cret", "mysql -u curl -p<redacted>"),
+    ("mysql -p", "mysql -p"),
+    ("mysql -P 3306 -h db shop", "mysql -P 3306 -h db shop"),
+    ("mysqladmin -u root password s3cret", "mysqladmin -u root password <redacted>"),
+    ("mongosh -u bob -ps3cret", "mongosh -u bob -p<redacted>"),
+    ("mongodump -u bob -p s3cret --db shop", "mongodump -u bob -p <redacted> --db shop"),
+    ("mongorestore --password s3cret", "mongorestore --password <redacted>"),
+    ("psql -p 5432 -U bob shop", "psql -p 5432 -U bob shop"),
+    ("ldapsearch -xws3cret -b dc=x", "ldapsearch -xw<redacted> -b dc=x"),
+    ("ldapmodify -D cn=x -w s3cret", "ldapmodify -D cn=x -w <redacted>"),
+    ("smbclient //h/s -U bob%s3cret", "smbclient //h/s -U bob%<redacted>"),
+    ("smbclient //h/s --user=bob%s3cret", "smbclient //h/s --user=bob%<redacted>"),
+    ("lftp -p 21 -u bob,s3cret h", "lftp -p 21 -u bob,<redacted> h"),
+    ("http -a bob:s3cret h/x", "http -a <redacted> h/x"),
+    ("xh -abob:s3cret h/x", "xh -a<redacted> h/x"),
+    ("hey -n 5 -a bob:s3cret http://h/", "hey -n 5 -a bob:<redacted> http://h/"),
+    ("ab -kA bob:s3cret -Pme:s3cret http://h/", "ab -kA bob:<redacted> -Pme:<redacted> http://h/"),
+    ("ab -C sid=s3cret http://h/", "ab -C <redacted> http://h/"),
+    ("wrk -t 2 -c 10 -d 5s http://h/", "wrk -t 2 -c 10 -d 5s http://h/"),
+    ("docker login -u bob -p s3cret r.io", "docker login -u bob -p <redacted> r.io"),
+    ("podman login -ps3cret", "podman login -p<redacted>"),
+    ("docker run -p 80:80 -p8080:80 web", "docker run -p 80:80 -p8080:80 web"),
+    ("sqlcmd -S db -P s3cret", "sqlcmd -S db -P <redacted>"),
+    ("cqlsh -u bob -p s3cret", "cqlsh -u bob -p <redacted>"),
+    ("mosquitto_pub -P s3cret -t x", "mosquitto_pub -P <redacted> -t x"),
+    ("mosquitto_sub -P s3cret -t x", "mosquitto_sub -P <redacted> -t x"),
+    ("ipmitool -U bob -P s3cret power", "ipmitool -U bob -P <redacted> power"),
+    ("snmpget -v3 -A s3cret -X s3cret h x", "snmpget -v3 -A <redacted> -X <redacted> h x"),
+    ("snmpwalk -v2c -c s3cret h", "snmpwalk -v2c -c <redacted> h"),
+    ("snmpset -v2c -cs3cret h", "snmpset -v2c -c<redacted> h"),
+    ("7z a -ps3cret x.7z", "7z a -p<redacted> x.7z"),
+    ("7za x -ps3cret x.7z", "7za x -p<redacted> x.7z"),
+    ("zip -rP s3cret x.zip x", "zip -rP <redacted> x.zip x"),
+    ("unzip -o -P s3cret x.zip", "unzip -o -P <redacted> x.zip"),
+    ("openssl enc -aes-256-cbc -k s3cret", "openssl enc -aes-256-cbc -k <redacted>"),
+    ("openssl enc -K s3cret -iv 0", "openssl enc -K <redacted> -iv 0"),
+    ("openssl enc -pass pass:s3cret", "openssl enc -pass <redacted>"),
+    ("openssl rsa -passin pass:s3cret -passout env:X", "openssl rsa -passin <redacted> -passout env:X"),
+    ("openssl passwd -6 s3cret", "openssl passwd -6 <redacted>"),
+    ("openssl passwd -6 -salt x s3cret", "openssl passwd -6 -salt <redacted> <redacted>"),
+    ("htpasswd -b file bob s3cret", "htpasswd -b file <redacted> <redacted>"),
+    ("htpasswd -nb bob s3cret", "htpasswd -nb bob <redacted>"),
+    ("htpasswd -bc file bob s3cret", "htpasswd -bc file <redacted> <redacted>"),
+    ("htpasswd -nbB -C 10 bob s3cret", "htpasswd -nbB -C 10 <redacted> <redacted>"),
+    ("rabbitmqctl add_user bob s3cret", "rabbitmqctl add_user bob <redacted>"),
+    ("rabbitmqctl -n x change_password bob s3cret", "rabbitmqctl -n x change_password bob <redacted>"),
+    ("vault login -no-store s3cret", "vault login -no-store <redacted>"),
+    ("consul agent -encrypt s3cret", "consul agent -encrypt <redacted>"),
+    ("consul agent -encrypt=s3cret", "consul agent -encrypt=<redacted>"),
+];
+
+#[test]
+fn passwords_on_command_lines_of_known_programs_are_known_by_the_manuals_of_these() {
+    for (command, shown) in CALLS {
+        assert_eq!(Redacted::command(command.split(' ')).join(" "), shown);
+        // The words have nothing round them, so that a text reads in the same way.
+        assert_eq!(Redacted::text(command).as_str(), shown);
+        assert_eq!(count_secrets(shown), 0, "{shown}");
+    }
+}
+
+/// Command lines were redacted only where the arguments of a process were known, and labels and messages have them too.
+#[test]
+fn a_command_line_within_a_text_is_redacted_as_that_of_a_process() {
+    for (text, shown) in [
+        ("server -- bin/mysql -u root -ps3cret on CPU 0", "server -- bin/mysql -u root -p<redacted> on CPU 0"),
+        ("command env=X=1 -- bin/mysql -u root -ps3cret", "command env=X=1 -- bin/mysql -u root -p<redacted>"),
+        ("command -- redis-cli -a s3cret", "command -- redis-cli -a <redacted>"),
+        ("sshpass -p s3cret ssh h", "sshpass -p <redacted> ssh h"),
+        ("sshpass -ps3cret ssh h", "sshpass -p<redacted> ssh h"),
+        ("command -- ./web -u bob:s3cret", "command -- ./web -u bob:<redacted>"),
+        (
+            "bash ended with exit code 1: using mysql -u root -ps3cret",
+            "bash ended with exit code 1: using mysql -u root -p<redacted>",
+        ),
+        ("bash -c \"mysql -u root -ps3cret\" x", "bash -c \"mysql -u root -p<redacted>\" x"),
+        ("binary=/usr/bin/mysql -ps3cret", "binary=/usr/bin/mysql -p<redacted>"),
+        ("mysql -p's3 cret' shop", "mysql -p'<redacted>' shop"),
+        ("redis-cli -a 's3 cret' ping", "redis-cli -a '<redacted>' ping"),
+        ("curl -u 'bob:s3 cret' h", "curl -u 'bob:<redacted>' h"),
+        ("curl -u bob:'s3 cret' h", "curl -u bob:'<redacted>' h"),
+        ("redis-server --user bob on '>s3cret' ~*", "redis-server --user bob on '><redacted>' ~*"),
+        ("[\"mysql\", \"-ps3cret\", \"shop\"]", "[\"mysql\", \"-p<redacted>\", \"shop\"]"),
+        ("[\"redis-cli\",\"-a\",\"s3cret\",\"ping\"]", "[\"redis-cli\",\"-a\",\"<redacted>\",\"ping\"]"),
+        ("{\"run\":\"redis-cli -a s3cret\"}", "{\"run\":\"redis-cli -a <redacted>\"}"),
+        ("x=$(mysql -ps3cret -e 1)", "x=$(mysql -p<redacted> -e 1)"),
+        ("cat x|mysql -ps3cret; wget -ps3", "cat x|mysql -p<redacted>; wget -ps3"),
+        ("mysql shop && mkdir -p /srv", "mysql shop && mkdir -p /srv"),
+        ("mysql x | ssh -p22 h", "mysql x | ssh -p22 h"),
+        ("mysql x; ssh -p22 h", "mysql x; ssh -p22 h"),
+        ("mysql -ps3cret --token=s3cret", "mysql -p<redacted> --token=<redacted>"),
+    ] {
+        assert_eq!(Redacted::text(text).as_str(), shown, "{text}");
+        assert_eq!(count_secrets(shown), 0, "what is redacted has no secret: {shown}");
+    }
+}
+
+#[test]
+fn a_command_line_behind_our_own_is_that_of_another_program() {
+    let shown = Redacted::own_command("plimsoll serve command -- mysql -u root -ps3cret".split(' ')).join(" ");
+    assert_eq!(shown, "plimsoll serve command -- mysql -u root -p<redacted>");
+}
+
+#[test]
+fn sentences_about_programs_are_no_command_lines() {
+    for text in [
+        "mysql -p asks for a password",
+        "hey -a",
+        "redis-server refuses AUTH without a password",
+        "the mysql server on port 3306 -- see its log",
+        "http://h/mysql -p80",
+        "docker run -p 80:80 redis",
+        "php -d memory_limit=1G and nginx -p /srv -c x -a",
+        "curl: (7) Failed to connect to h port 80",
+        "zip and 7z are not there - install them",
+        "mongod is not ready: it has not written \"waiting for connections\"",
+        "a user and a group: -u 1000:1000, or --user NAME",
+    ] {
+        assert_eq!((Redacted::text(text).as_str(), count_secrets(text)), (text, 0));
+    }
+}
+
+/// A letter of the name was escaped.
+#[test]
+fn a_parameter_with_an_escaped_name_is_known_by_the_name_that_is_meant() {
+    for (url, shown) in [
+        ("http://h/?p%61ssword=s3cret", "http://h/?p%61ssword=<redacted>"),
+        ("http://h/?%74oken=s3cret&x=1", "http://h/?%74oken=<redacted>&x=1"),
+        ("http://h/?x=1&p%61ss=s3cret", "http://h/?x=1&p%61ss=<redacted>"),
+        ("http://h/?p%2561ss=s3cret", "http://h/?p%2561ss=<redacted>"),
+        ("/login?next=%2Fa%3Ft%256fken%3Ds3cret", "/login?next=%2Fa%3Ft%256fken%3D<redacted>"),
+        ("http://h/?p%61ge=5&%zz=1&100%=2", "http://h/?p%61ge=5&%zz=1&100%=2"),
+    ] {
+        assert_eq!(Redacted::url(url).as_str(), shown);
+        assert_eq!(Redacted::text(url).as_str(), shown);
+        assert_eq!(Redacted::command([url]).join(" "), shown);
+        let body = format!("x=1&{}", url.rsplit_once('?').unwrap().1);
+        assert!(!Redacted::text(&body).contains("s3cret"), "{body}");
+    }
+}
+
+#[test]
+fn names_of_credentials_without_a_telling_part_are_known_as_a_whole() {
+    for (text, shown) in [
+        ("/cb?ticket=s3cret&x=1", "/cb?ticket=<redacted>&x=1"),
+        ("/login?next=%2Fcb%3Fx%3D1%26ticket%3Ds3cret", "/login?next=%2Fcb%3Fx%3D1%26ticket%3D<redacted>"),
+        ("/cb?client_assertion=s3cret&x=1", "/cb?client_assertion=<redacted>&x=1"),
+        ("/cb?SAMLResponse=s3cret&bearer=s3cret", "/cb?SAMLResponse=<redacted>&bearer=<redacted>"),
+        ("/x?code=200&pin=5&ticket_price=7&tickets=2", "/x?code=200&pin=5&ticket_price=7&tickets=2"),
+        ("X-Bearer: s3cret", "X-Bearer: <redacted>"),
+        ("DPoP: s3cret", "DPoP: <redacted>"),
+        ("> x-ticket: s3cret", "> x-ticket: <redacted>"),
+        ("X-Client-Cert: s3cret", "X-Client-Cert: <redacted>"),
+        ("curl -H 'X-MS-CLIENT-PRINCIPAL: s3cret' h", "curl -H 'X-MS-CLIENT-PRINCIPAL: <redacted>' h"),
+        ("X-MS-CLIENT-PRINCIPAL-NAME: bob", "X-MS-CLIENT-PRINCIPAL-NAME: bob"),
+        ("Ticket: 5 are open", "Ticket: 5 are open"),
+    ] {
+        assert_eq!(Redacted::text(text).as_str(), shown);
+    }
 }

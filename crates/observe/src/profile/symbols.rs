@@ -103,6 +103,9 @@ impl Symbols {
             let offsets: Vec<u64> = file.places.keys().copied().collect();
             // Another one may have come into its place, or its process may have ended.
             let found = locate(file.process, file.map, file.path).filter(|found| found.key == file.key);
+            if !file.is_of_root {
+                asking.goes_beyond_root();
+            }
             match found.map(|found| found.open()) {
                 Some(Ok(opened)) => {
                     let names = asking.of_file(file.path, &opened, &offsets);

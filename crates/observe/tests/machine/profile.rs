@@ -42,7 +42,7 @@ const ASKED: &str = "asked by another test";
 fn name_reader() -> NameReader {
     let own = std::env::current_exe().expect("it runs").into_os_string();
     let test = "profile::own_functions_are_named_by_a_process_without_rights";
-    NameReader { command: vec![own, "--exact".into(), test.into(), ASKED.into()] }
+    NameReader { command: vec![own, "--exact".into(), test.into(), ASKED.into()], ..NameReader::default() }
 }
 
 #[test]

@@ -32,6 +32,7 @@ Goals, comma-separated, all of which have to be met:
   errors<0.1%           failed share of the requests [default: <0.1%]
   send-rate>99%         sent share of the requests that were due
                         [default: >99%]
+  slo>=99%              share answered well within --slo
   cpu<80%, cpu<1.5      CPU use of the server: share of its CPUs, or
                         number of CPUs
   rss<512MiB            resident memory of the server

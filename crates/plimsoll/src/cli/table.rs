@@ -23,7 +23,7 @@ pub(crate) struct TableArgs {
     /// Fields, comma-separated [default: goodput,p50,p99,cpu-proc,cpu-per-request,rss]
     ///
     /// result, instance (server or target), variant (of an experiment), target, verdict, started; connections, rate, threads, iterations, duration;
-    /// goodput, throughput, transferrate, errors; mean, p50, p90, p99, p99.9, max; cpu (machine), cpu-proc,
+    /// goodput, throughput, transferrate, errors, slo; mean, p50, p90, p99, p99.9, max; cpu (machine), cpu-proc,
     /// cpu-per-request, rss, vms (server).
     #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "table")]
     pub(crate) field: Vec<String>,

@@ -10,6 +10,7 @@ Conditions of --fail-if:
   capacity<1000                  of a capacity, which has no other figure
   p95>50ms, p99.9>1s             any quantile of the response time, mean or max
   errors>1%, send-rate<99%       failed share; sent share of what was due
+  slo<99%                        share answered well within --slo
   cpu>80%, cpu>1.5               CPU use of the server: share, or CPUs
   cpu-per-request>50us           CPU time of the server per request
   rss>512MiB                     resident memory of the server

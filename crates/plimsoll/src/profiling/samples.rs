@@ -12,6 +12,7 @@ use observe::profile::{Past, Profile, SAMPLES_LINE_MAX_BYTES, SAMPLES_MAX_BYTES,
 use std::fs::{File, TryLockError};
 use std::io::{self, BufReader, Write};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TrySendError, sync_channel};
 use std::thread::{Builder, JoinHandle};
 
@@ -117,7 +118,7 @@ pub(crate) fn recover(directory: &Path) -> Result<Option<(SamplesBegun, Profile)
     }
     let own_name = if begun.profile.is_some() { OWN_NAME } else { OWN_NAME_UNDER_LOAD };
     let (server, companions, only_server) = (begun.server.clone(), begun.companions.clone(), begun.only_server);
-    let profile = recorded.resolve(&Scope { server, companions, only_server, own_name }, &name_reader());
+    let profile = recorded.resolve(&Scope { server, companions, only_server, own_name }, &name_reader(&Arc::default()));
     Ok(Some((begun, profile)))
 }
 

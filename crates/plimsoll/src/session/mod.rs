@@ -362,7 +362,7 @@ impl Session {
     pub(crate) fn name(&self, sampling: Sampling, journal: &Journal) -> Sampled {
         journal.store_so_far();
         self.progress.say("looking up names for the profile");
-        sampling.finish()
+        sampling.finish(&self.stop)
     }
 
     /// Samples of where the CPU time of a window goes.

@@ -1,5 +1,6 @@
 //! Settings of a search for a capacity: its goal, its range, and its times.
 
+use crate::cli::MeasuredArgs;
 use crate::cli::capacity::CapacityArgs;
 use crate::cli::compare::CompareArgs;
 use crate::exit::CommandError;
@@ -87,7 +88,7 @@ impl CapacityOptions {
         }
         settings::load(args.connections, Some(args.to.per_s), args.arrivals)?;
         let goal = Goal::parse(args.goal.as_deref()).map_err(|why| CommandError::usage(format!("--goal {why}")))?;
-        agree(&goal, args.measured.request.timeout, args.measured.no_observe)?;
+        agree(&goal, &args.measured)?;
         let from_per_s = args.from.map(|from| from.per_s);
         if let Some(from_per_s) = from_per_s.filter(|from_per_s| *from_per_s > args.to.per_s) {
             let (from, to) = (rate(from_per_s), rate(args.to.per_s));
@@ -125,7 +126,7 @@ impl CapacityOptions {
     /// Short searches in the blocks of a comparison, on servers that are warm.
     pub(crate) fn in_blocks(args: &CompareArgs) -> Result<Self, CommandError> {
         let goal = Goal::parse(args.goal.as_deref()).map_err(|why| CommandError::usage(format!("--goal {why}")))?;
-        agree(&goal, args.measured.request.timeout, args.measured.no_observe)?;
+        agree(&goal, &args.measured)?;
         if let Some(share) = goal.conditions().iter().find(|condition| condition.quantity == Quantity::CpuShare) {
             return Err(CommandError::usage(format!(
                 "--goal {share}: variants may have other CPUs; write a number of CPUs, such as cpu<1.5"
@@ -223,15 +224,21 @@ impl CapacityOptions {
 }
 
 /// Fails where the goal and another flag contradict each other.
-fn agree(goal: &Goal, timeout: Duration, no_observe: bool) -> Result<(), CommandError> {
+fn agree(goal: &Goal, measured: &MeasuredArgs) -> Result<(), CommandError> {
+    let timeout = measured.request.timeout;
     if let Some(slowest) = goal.slowest().filter(|slowest| slowest.limit > timeout.ns as f64) {
         return Err(CommandError::usage(format!(
             "--goal {slowest}: after --timeout {timeout} a request has failed, however long it would have taken; raise \
              --timeout"
         )));
     }
+    if let Some(condition) = goal.of_slo().filter(|_| measured.slo.is_none()) {
+        return Err(CommandError::usage(format!(
+            "--goal {condition} needs the response time that it is about: add --slo 200ms"
+        )));
+    }
     match goal.of_server() {
-        Some(condition) if no_observe => Err(CommandError::usage(format!(
+        Some(condition) if measured.no_observe => Err(CommandError::usage(format!(
             "--goal {condition} needs to see the server, which --no-observe turns off; leave one of them out"
         ))),
         _ => Ok(()),

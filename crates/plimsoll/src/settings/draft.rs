@@ -80,6 +80,12 @@ impl Draft {
         self
     }
 
+    /// The same, with good responses within this time counted once more.
+    pub(crate) const fn with_slo(mut self, slo_ns: Option<u64>) -> Self {
+        self.common.slo_ns = slo_ns;
+        self
+    }
+
     /// The same, for a look at a target that may redirect.
     pub(crate) const fn taking_redirects(mut self) -> Self {
         self.common.expect.takes_redirects = true;

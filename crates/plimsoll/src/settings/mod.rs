@@ -66,6 +66,8 @@ pub(crate) struct Settings {
     pub(crate) spin_ns: Option<u64>,
     /// CPUs that a server on this machine may use; empty while that is not known.
     pub(crate) server_cpus: Vec<u32>,
+    /// Response time within which good responses are counted once more; ns.
+    pub(crate) slo_ns: Option<u64>,
     /// Quantiles that the result has beside the usual ones.
     pub(crate) quantiles: Vec<Quantile>,
     pub(crate) seed: u64,
@@ -106,6 +108,7 @@ impl Settings {
             keepalive: self.keepalive,
             threads,
             cpus: self.cpus.clone(),
+            slo_ns: self.slo_ns,
             quantiles: self.quantiles.clone(),
             seed: self.seed,
         }

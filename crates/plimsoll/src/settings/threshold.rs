@@ -1,11 +1,12 @@
 //! Thresholds that were asked for, checked before anything is measured.
 
+use crate::cli::MeasuredArgs;
 use crate::cli::threshold::ThresholdArgs;
 use crate::exit::CommandError;
 use crate::result::Asked;
 use crate::store::stored::Stored;
 use evidence::factors::differences;
-use judge::threshold::{CPU_SHARE, Threshold};
+use judge::threshold::{CPU_SHARE, SLO, Threshold};
 use model::{Baseline, Factor, SessionEvent, VerdictState};
 use report::factors::factors;
 use report::figures::figures;
@@ -25,8 +26,8 @@ pub(crate) enum Kind {
     Capacity,
 }
 
-/// The thresholds of `args`; `is_observed` unless monitoring is disabled.
-pub(crate) fn read(args: &ThresholdArgs, kind: Kind, is_observed: bool) -> Result<Asked, CommandError> {
+/// The thresholds of `args` for what is `measured`.
+pub(crate) fn read(args: &ThresholdArgs, kind: Kind, measured: &MeasuredArgs) -> Result<Asked, CommandError> {
     let wrong = |why: String| CommandError::usage(format!("--fail-if {why}"));
     let mut all = Vec::new();
     for text in &args.fail_if {
@@ -45,8 +46,11 @@ pub(crate) fn read(args: &ThresholdArgs, kind: Kind, is_observed: bool) -> Resul
         if threshold.is_relative() && args.baseline.is_none() {
             return Err(wrong(format!("{threshold} is a change: name the result it is relative to (--baseline DIR)")));
         }
-        if OF_SERVER.contains(&figure) && !is_observed {
+        if OF_SERVER.contains(&figure) && measured.no_observe {
             return Err(wrong(format!("{threshold} needs to see the server: leave out --no-observe")));
+        }
+        if figure == SLO && measured.slo.is_none() {
+            return Err(wrong(format!("{threshold} needs the response time that it is about: add --slo 200ms")));
         }
     }
     if args.baseline.is_some() && !all.iter().any(Threshold::is_relative) {

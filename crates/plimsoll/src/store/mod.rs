@@ -6,6 +6,7 @@
 //! What was recorded is never overwritten: events are written to new files only, and one program at a time writes into a
 //! directory.
 
+pub(crate) mod asked;
 pub(crate) mod experiment;
 pub(crate) mod page_file;
 pub(crate) mod private;

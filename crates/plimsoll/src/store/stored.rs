@@ -3,14 +3,11 @@
 use crate::exit::CommandError;
 use crate::store::{HISTOGRAMS, RESULT, has_events};
 use evidence::interval_log::Intervals;
-use input::{ReadError, read_open};
+use input::{ReadError, open_file, read_open};
 use model::{Basis, Histograms, RunRecord};
 use report::Named;
 pub(crate) use report::stored::Record;
-use rustix::fs::OFlags;
-use std::fs::{File, OpenOptions};
-use std::io::{self, BufReader, ErrorKind};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io::{BufReader, ErrorKind};
 use std::path::{Component, Path, PathBuf};
 
 /// Largest result: one of a week has half of it.
@@ -64,16 +61,9 @@ pub(crate) fn below(directory: &Path, name: &str) -> Option<PathBuf> {
     })
 }
 
-/// Opens a file of a result, which may come from anywhere: a device has no end, and a pipe may have no writer.
-pub(crate) fn open_stored(path: &Path) -> io::Result<File> {
-    let unhindered = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
-    let file = OpenOptions::new().read(true).custom_flags(unhindered).open(path)?;
-    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is no file")) }
-}
-
 /// The content of one, which has at most `max_bytes`.
 pub(crate) fn stored_bytes(path: &Path, max_bytes: u64) -> Result<Vec<u8>, ReadError> {
-    read_open(open_stored(path)?, max_bytes)
+    read_open(open_file(path)?, max_bytes)
 }
 
 /// The same for text.
@@ -107,7 +97,7 @@ pub(crate) fn basis(record: &RunRecord) -> Basis {
 /// The histograms of all seconds in `directory`, merged, on the `basis` of the record's numbers; none when there is nothing
 /// to merge.
 pub(crate) fn distributions(directory: &Path, basis: Basis) -> Option<Histograms> {
-    let log = BufReader::new(open_stored(&directory.join(HISTOGRAMS)).ok()?);
+    let log = BufReader::new(open_file(&directory.join(HISTOGRAMS)).ok()?);
     let (mut merged, mut set_aside) = (Histograms::default(), Histograms::default());
     for interval in Intervals::new(log) {
         let interval = interval.ok()?;

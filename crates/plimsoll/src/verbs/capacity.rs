@@ -52,7 +52,7 @@ impl Checked {
             smallest,
             options.goal.quantiles(),
         )?;
-        let thresholds = threshold::read(&args.thresholds, threshold::Kind::Capacity, !args.measured.no_observe)?;
+        let thresholds = threshold::read(&args.thresholds, threshold::Kind::Capacity, &args.measured)?;
         Ok(Self { options, target, thresholds })
     }
 

@@ -5,13 +5,12 @@ use crate::cli::threshold::ThresholdArgs;
 use crate::exit::CommandError;
 use crate::output::printer;
 use crate::profiling::graphs;
-use crate::store::{self, PAGE};
+use crate::store::{self, PAGE, asked};
 use model::Histograms;
 use report::Named;
 use report::html::Item;
 use report::record::{AnyRecord, arm_folder};
 use report::terminal::Style;
-use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
 
@@ -81,11 +80,10 @@ pub(crate) fn deliver_to_ci(
         CommandError::usage(format!("cannot write {}: {error}; the result itself is kept", path.display()))
     };
     if let Some(path) = &files.junit {
-        std::fs::write(path, report::junit(named)).map_err(|error| wrong(path, &error))?;
+        asked::write(path, report::junit(named).as_bytes()).map_err(|error| wrong(path, &error))?;
     }
     if let Some(path) = &files.summary {
-        let file = OpenOptions::new().append(true).create(true).open(path);
-        let written = file.and_then(|mut file| file.write_all(report::summary(named).as_bytes()));
+        let written = asked::append(path).and_then(|mut file| file.write_all(report::summary(named).as_bytes()));
         written.map_err(|error| wrong(path, &error))?;
     }
     Ok(())

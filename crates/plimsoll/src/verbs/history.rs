@@ -3,13 +3,11 @@
 use crate::cli::history::HistoryArgs;
 use crate::exit::{CommandError, Exit};
 use crate::output::printer;
-use crate::store::RESULT;
-use crate::store::page_file;
 use crate::store::stored::Stored;
+use crate::store::{RESULT, asked, page_file};
 use model::{HistorySettings, LeftOut};
 use report::history::{entries, history};
 use report::terminal::Style;
-use std::fs::File;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
@@ -46,8 +44,7 @@ pub(crate) fn run(args: &HistoryArgs) -> Result<Exit, CommandError> {
     let record = history(kept, settings, left_out);
     let page = args.output.as_deref();
     if let Some(path) = page {
-        let file = File::create(path);
-        let written = file.and_then(|file| page_file::write(file, &report::html::history_page(&record)));
+        let written = asked::create(path).and_then(|file| page_file::write(file, &report::html::history_page(&record)));
         written.map_err(|error| CommandError::usage(format!("cannot write {}: {error}", path.display())))?;
     }
     let mut text = match args.json {

@@ -40,7 +40,7 @@ impl CheckedTarget {
         quantiles.sort_unstable();
         quantiles.dedup();
         quantiles.retain(|quantile| !Quantile::USUAL.contains(quantile));
-        let draft = draft.with_quantiles(quantiles);
+        let draft = draft.with_quantiles(quantiles).with_slo(args.slo.map(|time| time.ns));
         let draft = clients::direct(&args.clients, serve, draft);
         Ok(Self { specs, draft, machines })
     }

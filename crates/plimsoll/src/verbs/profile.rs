@@ -48,7 +48,7 @@ pub(crate) fn profile(args: &ProfileArgs) -> Result<Exit, CommandError> {
     let recorded = profiler.finish();
     file.end();
     progress.say("looking up names");
-    let profile = recorded.resolve(&scope, &name_reader());
+    let profile = recorded.resolve(&scope, &name_reader(&stop));
     progress.end();
     if rest == Rest::Gone {
         begun.scope.push_str(", which has ended meanwhile");
@@ -57,7 +57,8 @@ pub(crate) fn profile(args: &ProfileArgs) -> Result<Exit, CommandError> {
     let print = if args.json { printer::data } else { printer::result };
     remove_samples(&directory);
     print(&shown(&directory, &record, args.json))?;
-    Ok(if rest == Rest::Stopped { Exit::Interrupted } else { Exit::Fine })
+    // ^C may have come while names were looked up.
+    Ok(if stop.load(Ordering::Relaxed) { Exit::Interrupted } else { Exit::Fine })
 }
 
 /// True if there are samples in `directory` that were taken without a load, and whose program did not come to its end.

@@ -9,12 +9,11 @@ use crate::profiling::{graphs, keep_waits, remove_samples, samples};
 use crate::recovery;
 use crate::store::stored::{Record, Stored};
 use crate::store::{self, PAGE};
-use crate::store::{page_file, private};
+use crate::store::{asked, page_file, private};
 use crate::verbs::profile;
 use report::Named;
 use report::html::Item;
 use report::record::AnyRecord;
-use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -134,9 +133,8 @@ fn figures(args: &ReportArgs, stored: &[Stored]) -> Result<Exit, CommandError> {
     }
     for figure in figures {
         let path = folder.join(figure.file);
-        // As with the page: beside a result of somebody else it must not be a link.
-        let file = if args.output.is_some() { File::create(&path) } else { private::create(&path) };
-        let written = file.and_then(|mut file| file.write_all(figure.svg.as_bytes()));
+        // Nobody has named it: beside a result of somebody else it must not be a link.
+        let written = private::create(&path).and_then(|mut file| file.write_all(figure.svg.as_bytes()));
         written.map_err(|error| cannot_write(&path, &error))?;
         printer::result(&format!("{}\n", path.display()))?;
     }
@@ -186,8 +184,8 @@ fn write_page(args: &ReportArgs, stored: &[Stored]) -> Result<PathBuf, CommandEr
             base,
         })
         .collect();
-    // One that was asked for may be a link; beside a result of somebody else it must not be one.
-    let file = if args.output.is_some() { File::create(&path) } else { private::create(&path) };
+    // One that was asked for may be a link of the caller; beside a result of somebody else it must not be one.
+    let file = if args.output.is_some() { asked::create(&path) } else { private::create(&path) };
     let written = file.and_then(|file| page_file::write(file, &report::html::page(&items)));
     written.map_err(|error| cannot_write(&path, &error))?;
     Ok(path)
@@ -204,7 +202,7 @@ fn way(page: &Path, directory: &Path) -> String {
 }
 
 fn write(path: &Path, text: &str) -> Result<(), CommandError> {
-    std::fs::write(path, text).map_err(|error| cannot_write(path, &error))
+    asked::write(path, text.as_bytes()).map_err(|error| cannot_write(path, &error))
 }
 
 fn cannot_write(path: &Path, error: &std::io::Error) -> CommandError {

@@ -60,7 +60,7 @@ impl Checked {
         let warmup = settings::warmup(args.warmup, if args.requests.is_some() { 0 } else { WARMUP_NS })?;
         let smallest = ("-c", load.connections());
         let typed_warmup = (warmup, args.warmup.is_some());
-        let asked = threshold::read(&args.thresholds, threshold::Kind::Run, !args.measured.no_observe)?;
+        let asked = threshold::read(&args.thresholds, threshold::Kind::Run, &args.measured)?;
         let target =
             CheckedTarget::new(&args.measured, args.serve.as_slice(), typed_warmup, smallest, asked.quantiles())?;
         if target.machines.clients.is_none() {

@@ -63,7 +63,7 @@ impl Checked {
             OverArg::Connections => of_rates_only(args)?,
         }
         let typed_warmup = (warmup, args.warmup.is_some());
-        let asked = threshold::read(&args.thresholds, threshold::Kind::Sweep, !args.measured.no_observe)?;
+        let asked = threshold::read(&args.thresholds, threshold::Kind::Sweep, &args.measured)?;
         let target =
             CheckedTarget::new(&args.measured, &args.serve, typed_warmup, least(args, &search), asked.quantiles())?;
         if target.specs.len() > 1 && args.thresholds.baseline.is_some() {

@@ -85,3 +85,15 @@ fn advice_about_descriptors_names_no_load_without_connections() {
     let script = format!("ulimit -n 64; exec \"$PLIMSOLL\" run '{url}' -c 16");
     shell(&script).run().fails(2, &["16 connections need 8", "hard limit is 64", "ulimit -Hn 8"]);
 }
+
+/// A limit of the size of files ended it by a signal, without a word and without its result.
+#[test]
+fn a_limit_of_the_size_of_files_takes_no_result_away() {
+    let target = Target::start(&[]);
+    let url = target.url("/");
+    let script =
+        format!("ulimit -f 8; exec \"$PLIMSOLL\" run '{url}' -c 1 -d 5s -t 1 --warmup 0s -q --json -o out >/dev/null");
+    let ended = shell(&script).run();
+    assert!(matches!(ended.status.code(), Some(0 | 4)), "{ended:#?}");
+    assert!(ended.stderr.contains("File too large") && ended.stderr.contains("the run goes on"), "{ended:#?}");
+}

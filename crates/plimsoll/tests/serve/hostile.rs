@@ -187,12 +187,70 @@ fn the_supervisor_keeps_nothing_that_was_not_made_for_it() {
     let keep = |dir: &Path| plimsoll([OsString::from("keep"), dir.as_os_str().to_owned()]).run();
     let ended = keep(precious.path());
     ended.exits(1);
-    assert!(ended.stdout.contains("is no state directory of "), "{ended:?}");
+    assert!(ended.stdout.contains("is no place for a state directory"), "{ended:?}");
     assert!(precious.path().join("index.html").exists() && precious.path().join("sub").exists());
     let served = Served::start(&["nginx"]);
     let ended = keep(&served.state());
     ended.exits(1);
-    assert!(ended.stdout.contains("belongs to another process"), "{ended:?}");
+    assert!(ended.stdout.contains("File exists"), "{ended:?}");
     assert_eq!(served.get("/", "").status, 200);
     served.stop();
+}
+
+/// A server of root's read and changed a file that only root may open, as the script that called plimsoll had it open.
+#[test]
+fn a_server_gets_no_descriptor_of_its_caller() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let (secret, seen) = (folder.path().join("secret"), folder.path().join("seen"));
+    write(&secret, "precious").expect("our own");
+    write(&seen, "").expect("our own");
+    for (path, mode) in [(folder.path(), 0o755), (&*secret, 0o600), (&*seen, 0o666)] {
+        set_permissions(path, Permissions::from_mode(mode)).expect("our own");
+    }
+    let server = format!(
+        "for n in 3 7 9; do test -e /proc/self/fd/$n && echo $n >>{0}; done; echo looked >>{0}",
+        seen.display()
+    );
+    let server = shlex_quoted(&format!("{server}; exec \"$PLIMSOLL\" target --listen 127.0.0.1:$PORT"));
+    let script = format!("exec 7<>{}; exec \"$PLIMSOLL\" serve -- sh -c {server}", secret.display());
+    let served = Served::of(Program::new("bash", ["-c", &script]));
+    assert_eq!(read_to_string(&seen).expect("our own"), "looked\n");
+    served.stop();
+}
+
+/// In single quotes, for a shell.
+fn shlex_quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+/// A neighbour listened where root's server was to, was measured in its place, and was sent root's credentials.
+#[test]
+fn a_neighbour_in_the_place_of_the_server_is_told_and_not_measured() {
+    // Nobody else can play the neighbour.
+    if !geteuid().is_root() {
+        return;
+    }
+    let setpriv = installed("setpriv", "util-linux");
+    let folder = tempfile::tempdir().expect("a directory");
+    set_permissions(folder.path(), Permissions::from_mode(0o777)).expect("our own");
+    let started = folder.path().join("started");
+    let own = folder.path().join("plimsoll");
+    std::fs::copy(env!("CARGO_BIN_EXE_plimsoll"), &own).expect("a copy that others reach");
+    let free = std::net::TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
+    // It comes up, and listens to nobody.
+    let server = format!("command port={} -- sh -c 'touch {}; sleep 20'", free.port(), started.display());
+    let measured =
+        ["run", "-q", "-c", "1", "-d", "1s", "--warmup", "0s", "--auth", "basic:env:LOGIN", "--serve", &server];
+    let program = plimsoll(measured).with_env("LOGIN", "joe:s3cret").start();
+    wait_for(TIMEOUT, || started.exists().then_some(())).expect("the server has begun");
+    let neighbour = format!(
+        "exec {} --reuid=60001 --regid=60001 --clear-groups {} target --listen {free}",
+        setpriv.display(),
+        own.display()
+    );
+    let mut neighbour =
+        Command::new("sh").args(["-c", &neighbour]).stdout(std::process::Stdio::null()).spawn().expect("sh");
+    let ended = program.end();
+    neighbour.kill().and_then(|()| neighbour.wait()).expect("our own child");
+    ended.fails(3, &[&free.to_string(), "another user (uid 60001) listens there"]);
 }

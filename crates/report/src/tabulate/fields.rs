@@ -36,7 +36,7 @@ const fn field(name: &'static str, column: &'static str, unit: Unit) -> Field {
 
 /// All fields. `cpu` is that of the monitored server's machine; `cpu-proc`, `rss` and `vms` are those of the server and its
 /// companions.
-const FIELDS: [Field; 26] = [
+const FIELDS: [Field; 27] = [
     field("result", "result", Unit::Text),
     field("instance", "instance", Unit::Text),
     field("variant", "variant", Unit::Text),
@@ -52,6 +52,7 @@ const FIELDS: [Field; 26] = [
     field("throughput", "throughput_per_s", Unit::Rate),
     field("transferrate", "received_bytes_per_s", Unit::BytesRate),
     field("errors", "errors_share", Unit::Share),
+    field("slo", "slo_share", Unit::Share),
     field("mean", "mean_ns", Unit::Time),
     field("p50", "p50_ns", Unit::Time),
     field("p90", "p90_ns", Unit::Time),

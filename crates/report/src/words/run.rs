@@ -9,7 +9,7 @@ use crate::words::latency::{Latency, quantile_text, quantiles};
 use crate::words::observed::{self, SERVER_COLUMN, cores_number};
 use crate::words::verdict::{self, state_word};
 use crate::words::{agents, brief, limiter, next, profile, recording, sent, served, thresholds};
-use model::human::{self, count, percent, plural, rate, time};
+use model::human::{self, count, percent, percent_exact, plural, rate, time};
 use model::{Arrivals, Basis, Estimate, Fruitless, Load, MixRecord, NS_PER_S, Observed, Quantile, RunRecord};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -35,6 +35,7 @@ pub(crate) fn facts(record: &RunRecord) -> Vec<Fact> {
     facts.extend(cells(record));
     facts.extend(known(About::Figures, "latency", response_times(record)));
     facts.push(Fact::new(About::Figures, "errors", errors(record)));
+    facts.extend(known(About::Figures, "objective", objective(record)));
     facts.extend(brief::of_run(record));
     facts.extend(limiter::facts(record.limiter.as_ref()));
     facts.extend(known(About::Result, "server CPU", cpu_per_request(record)));
@@ -88,6 +89,23 @@ pub(crate) fn errors(record: &RunRecord) -> String {
         0 => format!("none of {all}"),
         failed => format!("{} of {all} ({})", count(failed), percent(failed_share(record))),
     }
+}
+
+/// How many of all requests were answered well within the objective, and how many good responses a second that makes; none
+/// without an objective.
+fn objective(record: &RunRecord) -> Option<String> {
+    let counts = &record.requests.counts;
+    let slo_ns = record.plan.slo_ns?;
+    let share = counts.slo_share(Some(slo_ns))?;
+    let bound = if is_goodput_bound(record) { ">= " } else { "" };
+    let per_s = record.goodput_per_s.value * counts.within_slo as f64 / counts.good.max(1) as f64;
+    let all = plural(counts.planned, "request");
+    Some(format!(
+        "{} of {all} answered well within {} (--slo): {bound}{}",
+        percent_exact(share),
+        time(slo_ns as f64),
+        rate(per_s)
+    ))
 }
 
 /// What became of the requests; nothing when none failed.

@@ -8,7 +8,7 @@ use crate::environment;
 use crate::error::{StackError, said};
 use crate::layout::Stop;
 use crate::spec::Spec;
-use crate::state::{self, OUTPUT};
+use crate::state::OUTPUT;
 use crate::supervisor::{How, Launch, Order, Report};
 use crate::tree::Folder;
 use std::path::Path;
@@ -38,18 +38,14 @@ pub(super) fn build(spec: &Spec, options: &Options) -> Result<Option<Built>, Sta
         Some(user) => Account::choose(Some(user))?,
         None => None,
     };
-    let dir = state::create(NAME, account.as_ref())?;
-    let begun =
-        launch(command, spec, account.as_ref(), &dir).and_then(|launch| Ok((launch, Connection::open(options, &dir)?)));
-    let (launch, mut supervisor) = match begun {
-        Ok(begun) => begun,
+    let (mut supervisor, dir) = Connection::open(options, NAME, account.as_ref(), None)?;
+    match launch(command, spec, account.as_ref(), &dir) {
+        Ok(launch) => supervisor.tell(&Order::Start(launch)),
         Err(error) => {
-            // The error that counts is the first.
-            let _ = state::remove(&dir);
+            supervisor.close(options.now_ns);
             return Err(error);
         }
-    };
-    supervisor.tell(&Order::Start(launch));
+    }
     let mut warnings = Vec::new();
     let ended = await_end(&mut supervisor, &mut warnings, begin_ns + BUILD_MAX_S * 1_000_000_000, options);
     let log = log(&dir);
@@ -86,7 +82,9 @@ fn await_end(
                 warnings.push(unended(&pids));
                 continue;
             }
-            Ok(Report::Started { .. } | Report::Stopped { .. } | Report::LogCut { .. } | Report::Left) => continue,
+            Ok(
+                Report::Ready | Report::Started { .. } | Report::Stopped { .. } | Report::LogCut { .. } | Report::Left,
+            ) => continue,
             Ok(Report::Failed { why, .. }) => format!("it cannot be started: {why}"),
             Ok(Report::DiskFull) => "no room is left on the disk".to_owned(),
             Err(Silence::Interrupted) => return Err(Unended::Interrupted),

@@ -1,12 +1,14 @@
 //! The line to a supervisor. Every wait on it ends.
 
 use super::Options;
+use crate::account::Account;
 use crate::error::StackError;
+use crate::state;
 use crate::supervisor::{Order, Report};
 use crate::sys;
 use std::io::{BufRead, BufReader, Write};
 use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
@@ -14,6 +16,10 @@ use std::time::Duration;
 
 /// How often one looks whether a wait has to end.
 const LOOK_UP: Duration = Duration::from_millis(5);
+/// Time that a supervisor is given to make its directory; ns.
+const READY_MAX_NS: u64 = 60_000_000_000;
+/// What fails where there is none.
+const STARTING: &str = "start the supervisor of the server";
 /// Time that a supervisor is given to end what it keeps. A database may take 20 s, and there are few processes.
 const END_MAX_NS: u64 = 120_000_000_000;
 
@@ -39,14 +45,41 @@ pub(crate) enum Silence {
 }
 
 impl Connection {
-    /// Starts the supervisor of the state directory `dir`.
-    pub(super) fn open(options: &Options, dir: &Path) -> Result<Self, StackError> {
-        Self::open_with(options, dir, None)
+    /// Starts a supervisor, which makes a state directory for a server of this name; its folders for the server are given to
+    /// `account`. `pipes` are for the process that gets them ([`Launch`](crate::supervisor::Launch)).
+    pub(crate) fn open(
+        options: &Options,
+        name: &str,
+        account: Option<&Account>,
+        pipes: Option<[OwnedFd; 2]>,
+    ) -> Result<(Self, PathBuf), StackError> {
+        let dir = state::new_place(name)?;
+        let mut connection = Self::start(options, &dir, pipes)?;
+        let made = connection.await_ready(options).and_then(|()| state::furnish(&dir, account));
+        match made {
+            Ok(()) => Ok((connection, dir)),
+            Err(error) => {
+                connection.close(options.now_ns);
+                Err(error)
+            }
+        }
     }
 
-    /// Starts one with these descriptors, for the process that gets them ([`Launch`](crate::supervisor::Launch)).
-    pub(crate) fn open_with(options: &Options, dir: &Path, pipes: Option<[OwnedFd; 2]>) -> Result<Self, StackError> {
-        let wrong = |reason: String| StackError::Machine { doing: "start the supervisor of the server".into(), reason };
+    /// Waits until it has made its directory.
+    fn await_ready(&mut self, options: &Options) -> Result<(), StackError> {
+        let wrong = |reason: String| StackError::Machine { doing: STARTING.into(), reason };
+        match self.next((options.now_ns)() + READY_MAX_NS, options) {
+            Ok(Report::Ready) => Ok(()),
+            Ok(Report::Failed { why, .. }) => Err(wrong(why)),
+            Err(Silence::Interrupted) => Err(StackError::Interrupted),
+            Err(Silence::Late) => Err(wrong("it says nothing".into())),
+            Ok(_) | Err(Silence::Closed) => Err(wrong("it has ended".into())),
+        }
+    }
+
+    /// Starts the supervisor of the state directory `dir`.
+    fn start(options: &Options, dir: &Path, pipes: Option<[OwnedFd; 2]>) -> Result<Self, StackError> {
+        let wrong = |reason: String| StackError::Machine { doing: STARTING.into(), reason };
         let (program, args) = options.supervisor.split_first().ok_or_else(|| wrong("it has no command".into()))?;
         let mut command = Command::new(program);
         command.args(args).arg(dir).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -76,6 +109,11 @@ impl Connection {
             return Err(wrong(format!("cannot start a thread: {error}")));
         }
         Ok(Self { supervisor, orders, reports, closed: false, started: Vec::new() })
+    }
+
+    /// Number of the supervisor.
+    pub(crate) fn pid(&self) -> i32 {
+        self.supervisor.id().cast_signed()
     }
 
     /// Gives an order. One that does not arrive is noticed by the silence that follows.
@@ -174,7 +212,7 @@ mod tests {
     #[test]
     fn a_supervisor_that_says_nothing_is_not_waited_for_without_end() {
         let mut options = options();
-        let mut connection = Connection::open(&options, Path::new("/nonexistent")).expect("it starts");
+        let mut connection = Connection::start(&options, Path::new("/nonexistent"), None).expect("it starts");
         assert_eq!(connection.next(now_ns() + 10_000_000_000, &options).err(), Some(Silence::Late));
         options.stop = Arc::new(AtomicBool::new(true));
         assert_eq!(connection.next(u64::MAX, &options).err(), Some(Silence::Interrupted));

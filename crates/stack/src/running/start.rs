@@ -67,20 +67,17 @@ fn start_once(spec: &Spec, options: &Options, built: Option<&Built>) -> Result<R
     };
     // Before anything is made, so that a missing program leaves nothing behind.
     (spec.server.layout)(spec, &place)?;
-    place.dir = state::create(spec.server.name, place.account.as_ref())?;
-    let prepared = prepare(spec, &place, built);
-    let (layout, certificate, supervisor) = match prepared
-        .and_then(|(layout, certificate)| Ok((layout, certificate, Connection::open(options, &place.dir)?)))
-    {
-        Ok(all) => all,
+    let (mut supervisor, dir) = Connection::open(options, spec.server.name, place.account.as_ref(), None)?;
+    place.dir = dir;
+    let (layout, certificate) = match prepare(spec, &place, built) {
+        Ok(prepared) => prepared,
         Err(error) => {
-            // The error that counts is the first.
-            let _ = state::remove(&place.dir);
+            supervisor.close(options.now_ns);
             return Err(error);
         }
     };
     let served = served(spec, &place, &layout, built);
-    let user = uid(&place);
+    let asker = Asker::new(uid(&place), supervisor.pid());
     let of_build = built.map_or(&[][..], |built| &built.warnings);
     let warnings = [of_build, &layout.warnings].concat();
     let mut running = Running {
@@ -89,7 +86,7 @@ fn start_once(spec: &Spec, options: &Options, built: Option<&Built>) -> Result<R
         place,
         layout,
         supervisor,
-        asker: Asker::new(user),
+        asker,
         served,
         certificate,
         build_log: built.map(|built| built.log.clone()),

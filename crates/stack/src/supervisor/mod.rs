@@ -11,7 +11,8 @@
 //!
 //! Servers may be left to it alone (`Order::Leave`): then it stays when its stdin ends, until a signal asks it to end.
 //!
-//! It keeps a state directory that was made for it and no other ([`state::claim`]), as it removes what it keeps.
+//! It keeps a state directory that it has made itself ([`state::make_new`]), as it removes what it keeps: whoever is killed
+//! while a server is started leaves nothing.
 
 mod child;
 mod disk;
@@ -43,17 +44,22 @@ use std::time::Duration;
 /// How often it looks whether a server has ended.
 const LOOK_UP: Duration = Duration::from_millis(10);
 
-/// Keeps servers in the state directory `dir`; the `main` of the supervisor. Fails, and touches nothing, unless the directory
-/// was made by the process that has started this one.
+/// Keeps servers in the state directory `dir`, which it makes; the `main` of the supervisor. Fails, and touches nothing, if there
+/// is something at that place, or it is no place of a state directory.
 ///
 /// `now_ns` is a monotonic clock.
 #[must_use]
 pub fn keep(dir: &Path, now_ns: fn() -> u64) -> ExitCode {
-    let claimed = state::claim(dir).map_err(io::Error::other);
     // Orders are heard before anything is made that a supervisor without them would leave behind.
-    let begun = claimed.and_then(|()| orders()).and_then(|orders| Ok((orders, Supervisor::new(dir, now_ns)?)));
+    let begun = orders().and_then(|orders| {
+        state::make_new(dir).map_err(io::Error::other)?;
+        let supervisor = Supervisor::new(dir, now_ns);
+        // The error that counts is the first.
+        Ok((orders, supervisor.inspect_err(|_| drop(state::remove(dir)))?))
+    });
     match begun {
         Ok((orders, mut supervisor)) => {
+            tell(&Report::Ready);
             supervisor.serve(&orders);
             supervisor.end_all();
             ExitCode::SUCCESS

@@ -31,6 +31,8 @@ pub(crate) enum Report {
         /// Its number.
         pid: i32,
     },
+    /// It has made its state directory, and keeps it.
+    Ready,
     /// A process cannot be started.
     Failed {
         /// Which.

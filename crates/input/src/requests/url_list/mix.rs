@@ -3,8 +3,9 @@
 //! A list may come from somebody else. So it names files beside it and below only: else it would send whatever the caller
 //! may read on this machine to a server of its author's choice.
 
-use super::super::{REQUESTS_MAX, body_file, method};
+use super::super::{REQUESTS_MAX, body_of, method};
 use crate::TargetUrl;
+use crate::open_file;
 use model::{Protocol, Redacted, Request};
 use std::borrow::Cow;
 use std::path::{Component, Path};
@@ -185,5 +186,7 @@ fn content(name: &str, list: &Path) -> Result<Vec<u8>, String> {
     if !found.starts_with(folder) {
         return Err(wrong(&outside));
     }
-    body_file(&found).map_err(|why| wrong(&why))
+    // Whoever has sent the list may have put a pipe there, or a device.
+    let file = open_file(&found).map_err(|error| wrong(&format!("cannot read the file: {error}")))?;
+    body_of(file).map_err(|why| wrong(&why))
 }

@@ -71,6 +71,16 @@ fn a_foreign_list_cannot_send_files_from_elsewhere() {
     assert_eq!(read("own-link").unwrap().requests[0].body, b"mine");
 }
 
+/// A list that somebody had sent held plimsoll up without an end, with a pipe beside it that nobody wrote to.
+#[test]
+fn a_pipe_in_place_of_a_body_holds_nobody_up() {
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    let folder = tempfile::tempdir().unwrap();
+    mknodat(CWD, folder.path().join("pipe"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    let message = parse("POST /x @pipe\n", &folder.path().join("list"), None).unwrap_err().message;
+    assert!(message.contains("line 1") && message.contains("pipe: cannot read the file: it is no file"), "{message}");
+}
+
 #[test]
 fn the_bodies_of_a_list_are_bounded_together() {
     let folder = tempfile::tempdir().unwrap();

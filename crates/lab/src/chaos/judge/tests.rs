@@ -123,6 +123,32 @@ fn samples_are_a_profile_up_to_the_last_second() {
     check(Verb::ProfiledRun, &unsampled, Kept::Recovered, "does not say why");
 }
 
+/// Names are looked up after the result is on the disk: what is killed then is completed by its samples.
+#[test]
+fn a_result_without_names_is_completed_by_its_samples_and_by_nothing_else() {
+    let run = |goodput: u64, profile: Option<Value>| {
+        let mut run = json!({ "format": "plimsoll.run/1", "measured_ns": 2 * SECOND, "goodput_per_s": goodput });
+        if let Some(profile) = profile {
+            run["profile"] = profile;
+            run["verdict"] = json!({ "findings": [{ "rule": "PR-01" }, { "rule": "LD-04" }] });
+        } else {
+            run["verdict"] = json!({ "findings": [{ "rule": "LD-04" }] });
+        }
+        run.to_string()
+    };
+    let seen = |again: String, has_samples| Seen {
+        stored: Some(run(7, None)),
+        again: Ok(again),
+        log: log(2 * SECOND, 0),
+        has_samples,
+        ..nothing()
+    };
+    let sampled = || Some(json!({ "sampled_ns": 2 * SECOND }));
+    check(Verb::ProfiledRun, &seen(run(7, sampled()), true), Kept::Whole, "");
+    check(Verb::ProfiledRun, &seen(run(8, sampled()), true), Kept::Whole, "made again it is another");
+    check(Verb::ProfiledRun, &seen(run(7, sampled()), false), Kept::Whole, "made again it is another");
+}
+
 #[test]
 fn a_result_is_whole_and_can_be_made_again_to_the_byte() {
     let whole = Seen { stored: Some(run(3 * SECOND)), printed: run(3 * SECOND), ..killed(2000, 3 * SECOND) };

@@ -9,6 +9,8 @@ pub(crate) use exchange::check_answer;
 pub use process::read_names;
 
 use exchange::{ADDRESSES_MAX, Answer, Of, Question, receive, send};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use std::ffi::OsString;
 use std::fmt::Display;
 use std::io::{self, ErrorKind};
@@ -16,12 +18,19 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Time for one file; ns. The largest browsers with their debug information take some seconds.
 const FILE_MAX_NS: u64 = 30_000_000_000;
 /// Time for all files of a recording; ns.
 const ALL_MAX_NS: u64 = 120_000_000_000;
+/// Time for all of them that root does not own, which are read last: any user of this machine may run programs with as many
+/// files as it likes, each of which takes long; ns.
+const NOT_OF_ROOT_MAX_NS: u64 = 30_000_000_000;
+/// How often one looks whether the caller wants an end; ns.
+const STOP_LOOK_UP_NS: i64 = 50_000_000;
 /// Time between the end of its socket and that of the process, and how often one looks; ns.
 const END_MAX_NS: u64 = 2_000_000_000;
 const LOOK_UP: Duration = Duration::from_millis(2);
@@ -33,16 +42,22 @@ const PROCESSES_MAX: u32 = 8;
 pub struct NameReader {
     /// A program with its arguments whose `main` is [`read_names`].
     pub command: Vec<OsString>,
+    /// No more names are looked up once it becomes true; one that is true before, as the caller has ended the load, changes
+    /// nothing.
+    pub stop: Arc<AtomicBool>,
 }
 
 /// Asks for names. The process is started with the first question.
 pub(super) struct Asking<'a> {
     reader: &'a NameReader,
+    stop: Stop,
     running: Option<Running>,
     started: u32,
     end_ns: u64,
     /// Time for one file; ns.
     file_max_ns: u64,
+    /// True once a file was asked for that root does not own.
+    is_beyond_root: bool,
     /// Why files were not read, with their names.
     pub(super) unread: Vec<String>,
 }
@@ -50,7 +65,25 @@ pub(super) struct Asking<'a> {
 impl<'a> Asking<'a> {
     pub(super) fn new(reader: &'a NameReader) -> Self {
         let end_ns = clock::monotonic_ns().saturating_add(ALL_MAX_NS);
-        Self { reader, running: None, started: 0, end_ns, file_max_ns: FILE_MAX_NS, unread: Vec::new() }
+        let stop = Stop { asked: Arc::clone(&reader.stop), was_set: reader.stop.load(Ordering::Relaxed) };
+        Self {
+            reader,
+            stop,
+            running: None,
+            started: 0,
+            end_ns,
+            file_max_ns: FILE_MAX_NS,
+            is_beyond_root: false,
+            unread: Vec::new(),
+        }
+    }
+
+    /// To be told before the first file that root does not own: those have less time together.
+    pub(super) fn goes_beyond_root(&mut self) {
+        if !self.is_beyond_root {
+            self.is_beyond_root = true;
+            self.end_ns = self.end_ns.min(clock::monotonic_ns().saturating_add(NOT_OF_ROOT_MAX_NS));
+        }
     }
 
     /// The names of `offsets` in a file that is called `path`.
@@ -92,6 +125,9 @@ impl<'a> Asking<'a> {
 
     /// The process, started if there is none and there may be one more.
     fn running(&mut self) -> Result<&mut Running, Unread> {
+        if self.stop.is_wanted() {
+            return Err(Unread::Stopped);
+        }
         if clock::monotonic_ns() >= self.end_ns {
             return Err(Unread::Over);
         }
@@ -100,7 +136,7 @@ impl<'a> Asking<'a> {
             None if self.started >= PROCESSES_MAX => return Err(Unread::Over),
             None => {
                 self.started += 1;
-                Running::start(self.reader, self.end_ns)?
+                Running::start(self.reader, self.stop.clone(), self.end_ns)?
             }
         };
         Ok(self.running.insert(running))
@@ -127,6 +163,8 @@ enum Unread {
     Wrong,
     /// The time for all files is over, or too many files have ended the process.
     Over,
+    /// The caller wanted an end.
+    Stopped,
 }
 
 impl Display for Unread {
@@ -137,6 +175,7 @@ impl Display for Unread {
             Self::Late => write!(f, "reading the file took longer than {} s", FILE_MAX_NS / 1_000_000_000),
             Self::Wrong => write!(f, "the process that read the file gave an answer that is none"),
             Self::Over => write!(f, "other files had taken the time for all of them"),
+            Self::Stopped => write!(f, "it was interrupted before"),
         }
     }
 }
@@ -146,6 +185,7 @@ impl From<io::Error> for Unread {
         match error.kind() {
             ErrorKind::WouldBlock | ErrorKind::TimedOut => Self::Late,
             ErrorKind::InvalidData => Self::Wrong,
+            ErrorKind::Interrupted => Self::Stopped,
             _ => Self::Ended,
         }
     }
@@ -166,10 +206,25 @@ fn ended(status: io::Result<ExitStatus>) -> String {
 struct Running {
     child: Child,
     socket: UnixStream,
+    stop: Stop,
+}
+
+/// Whether the caller wants an end.
+#[derive(Clone)]
+struct Stop {
+    asked: Arc<AtomicBool>,
+    /// True if it was asked for before names were looked up.
+    was_set: bool,
+}
+
+impl Stop {
+    fn is_wanted(&self) -> bool {
+        !self.was_set && self.asked.load(Ordering::Relaxed)
+    }
 }
 
 impl Running {
-    fn start(reader: &NameReader, end_ns: u64) -> Result<Self, Unread> {
+    fn start(reader: &NameReader, stop: Stop, end_ns: u64) -> Result<Self, Unread> {
         let wrong = |error: io::Error| Unread::Start(error.to_string());
         let (program, arguments) =
             reader.command.split_first().ok_or_else(|| Unread::Start("it has no command".into()))?;
@@ -183,7 +238,7 @@ impl Running {
             .process_group(0)
             .spawn()
             .map_err(wrong)?;
-        let mut running = Self { child, socket };
+        let mut running = Self { child, socket, stop };
         match running.receive(end_ns.min(clock::monotonic_ns().saturating_add(FILE_MAX_NS))) {
             Ok(Answer::Ready) => Ok(running),
             Ok(Answer::Refused(why)) => Err(Unread::Start(format!("it could not give up its rights: {why}"))),
@@ -207,9 +262,26 @@ impl Running {
     }
 
     fn receive(&mut self, end_ns: u64) -> Result<Answer, Unread> {
+        self.await_answer(end_ns)?;
         match receive(&self.socket, || left(end_ns))? {
             Some((answer, _)) => Ok(answer),
             None => Err(Unread::Ended),
+        }
+    }
+
+    /// Waits until it says something, or has closed its socket.
+    fn await_answer(&self, end_ns: u64) -> io::Result<()> {
+        let look_up = Timespec { tv_sec: 0, tv_nsec: STOP_LOOK_UP_NS };
+        loop {
+            match poll(&mut [PollFd::new(&self.socket, PollFlags::IN)], Some(&look_up)) {
+                // A signal may be why the caller wants an end.
+                Ok(0) | Err(Errno::INTR) => {}
+                ready => return ready.map(drop).map_err(io::Error::from),
+            }
+            if self.stop.is_wanted() {
+                return Err(ErrorKind::Interrupted.into());
+            }
+            left(end_ns)?;
         }
     }
 
@@ -257,7 +329,7 @@ mod tests {
     fn reader() -> NameReader {
         let own = std::env::current_exe().unwrap().into_os_string();
         let test = "profile::reader::tests::the_process_names_functions_and_has_no_rights";
-        NameReader { command: vec![own, "--exact".into(), test.into(), ASKED.into()] }
+        NameReader { command: vec![own, "--exact".into(), test.into(), ASKED.into()], ..NameReader::default() }
     }
 
     /// The file of this program, and where in it a function lies.
@@ -332,6 +404,43 @@ mod tests {
         assert!(asking.unread.len() == 1 && asking.unread[0].contains("took longer than"), "{:?}", asking.unread);
     }
 
+    /// Root's profile went on for two minutes after ^C, as a neighbour's libraries named pipes as their debug information.
+    #[test]
+    fn an_interrupt_ends_the_wait_for_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pipe");
+        let for_all = Mode::RUSR | Mode::RGRP | Mode::ROTH;
+        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, for_all, 0).unwrap();
+        let reader = reader();
+        let mut asking = Asking::new(&reader);
+        let (file, offset) = own_function();
+        assert!(!asking.of_file("own", &file, &[offset])[0].is_empty());
+        let stop = Arc::clone(&reader.stop);
+        let interrupts = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(100));
+            stop.store(true, Ordering::Relaxed);
+        });
+        assert_eq!(asking.of_file("evil", &open_pipe(&path), &[1]), [[""; 0]]);
+        interrupts.join().unwrap();
+        assert_eq!(asking.of_file("own", &file, &[offset]), [[""; 0]]);
+        let why = ["evil", "own"].map(|file| format!("no functions of {file} have names: it was interrupted before"));
+        assert_eq!(asking.unread, why);
+        // Whoever has ended a load early wants the names of what was sampled.
+        assert!(!Asking::new(&reader).of_file("own", &file, &[offset])[0].is_empty());
+    }
+
+    #[test]
+    fn files_that_root_does_not_own_have_less_time_together() {
+        let reader = reader();
+        let mut asking = Asking::new(&reader);
+        let all_ns = asking.end_ns;
+        asking.goes_beyond_root();
+        let end_ns = asking.end_ns;
+        assert!(all_ns - end_ns > (ALL_MAX_NS - NOT_OF_ROOT_MAX_NS) / 2, "{all_ns} {end_ns}");
+        asking.goes_beyond_root();
+        assert_eq!(asking.end_ns, end_ns, "the second of them begins no new time");
+    }
+
     /// A descriptor of a pipe, which the process opens anew, and waits.
     fn open_pipe(path: &Path) -> OwnedFd {
         use rustix::fs::OFlags;
@@ -340,7 +449,7 @@ mod tests {
 
     #[test]
     fn a_process_that_cannot_start_is_a_reason() {
-        let reader = NameReader { command: vec!["/dev/null".into()] };
+        let reader = NameReader { command: vec!["/dev/null".into()], ..NameReader::default() };
         let mut asking = Asking::new(&reader);
         let (file, offset) = own_function();
         assert_eq!(asking.of_file("own", &file, &[offset]), [[""; 0]]);

@@ -91,7 +91,7 @@ fn answer_all(socket: &UnixStream) -> io::Result<()> {
         }
         if of == Of::NewFile {
             // The one before is closed, with all that was read of it.
-            file = sent.map(|sent| (sent, Symbolizer::new()));
+            file = sent.map(|sent| (sent, Symbolizer::builder().enable_demangling(false).build()));
         }
         let names = match (of, &file) {
             (Of::Vdso, _) => of_vdso(&addresses),
@@ -142,7 +142,24 @@ fn names(found: &[Symbolized<'_>], addresses: usize) -> Vec<Vec<String>> {
 fn of_symbol(symbol: &Sym<'_>) -> Vec<String> {
     let inlined = symbol.inlined.iter().map(|inlined| &*inlined.name);
     let names = std::iter::once(&*symbol.name).chain(inlined).take(NAMES_MAX);
-    names.map(|name| name[..name.floor_char_boundary(NAME_MAX_BYTES)].to_owned()).collect()
+    names
+        .map(|name| {
+            let mut name = demangled(name);
+            name.truncate(name.floor_char_boundary(NAME_MAX_BYTES));
+            name
+        })
+        .collect()
+}
+
+/// A name as it stands in the source.
+///
+/// What does not begin as the mangled names of C++ and Rust do is such a name already: `f` and `Ss` are functions of C, and a
+/// demangler that is asked for them answers with types of C++.
+fn demangled(name: &str) -> String {
+    let is_mangled = ["_Z", "__Z", "_R"].iter().any(|prefix| name.starts_with(prefix));
+    let of_rust = || rustc_demangle::try_demangle(name).ok().map(|name| format!("{name:#}"));
+    let of_cpp = || cpp_demangle::Symbol::new(name).ok()?.demangle().ok();
+    is_mangled.then(|| of_rust().or_else(of_cpp)).flatten().unwrap_or_else(|| name.to_owned())
 }
 
 /// The names, unless there is no room for them in the answer.
@@ -153,5 +170,27 @@ fn within(left_bytes: &mut usize, names: Vec<String>) -> Vec<String> {
             names
         }
         None => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::demangled;
+
+    /// Functions of C that were called `f` and `Ss` stood in profiles as `float` and `std::string`.
+    #[test]
+    fn names_of_c_stay_and_those_of_other_languages_are_read() {
+        for (name, shown) in [
+            ("f", "f"),
+            ("Ss", "Ss"),
+            ("v", "v"),
+            ("_start", "_start"),
+            ("_Z3foov", "foo()"),
+            ("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt"),
+            ("_RNvC6_123foo3bar", "123foo::bar"),
+            ("_Znot mangled", "_Znot mangled"),
+        ] {
+            assert_eq!(demangled(name), shown);
+        }
     }
 }

@@ -15,7 +15,7 @@ const EXAMPLES: Examples = Examples(&[
         "plimsoll sweep http://127.0.0.1:8080/ --over rate --from 500 --to 50k",
     ),
     ("longer, and each load three times", "plimsoll sweep http://127.0.0.1:8080/ -d 15s --iterations 3"),
-    ("the rows of a paper's table", "plimsoll sweep http://127.0.0.1:8080/ --loads 16,32,64,128,256 --iterations 6"),
+    ("the rows of a paper's table", "plimsoll sweep http://127.0.0.1:8080/ --loads 16,32,64 --iterations 6"),
     ("two servers in one report", "plimsoll sweep --serve 'nginx workers=1' --serve 'nginx workers=2'"),
     ("load from two machines", "plimsoll sweep http://10.0.0.10/ --client ssh://load1,ssh://load2"),
     ("flags from a file (url, duration, ...); what is typed replaces them", "plimsoll sweep @load.toml --json"),
@@ -55,7 +55,7 @@ pub(crate) struct SweepArgs {
     /// These loads and no others, comma-separated, such as 16,32,64
     ///
     /// Each is measured, whatever the server does at those before it, so that the rows of several sweeps are the same.
-    #[arg(long, value_name = "LOAD,...", value_delimiter = ',', conflicts_with_all = ["from", "to", "points"])]
+    #[arg(hide_short_help = true, long, value_name = "LOAD,...", value_delimiter = ',', conflicts_with_all = ["from", "to", "points"])]
     pub(crate) loads: Vec<Count>,
     /// Length of each measurement window
     #[arg(help_heading = "Common", short, long, value_name = "TIME", default_value = "3s")]

@@ -51,7 +51,7 @@ step  block  variant  load           verb      duration
 /// 18 steps were measured in two minutes, all of which were INVALID for their 3 s.
 #[test]
 fn windows_that_are_too_short_are_refused_before_the_first_step() {
-    let short = FILE.replace("[flags]", "[flags]\nduration = \"3s\"");
+    let short = FILE.replace("duration = \"5s\"", "duration = \"3s\"");
     assert_ne!(short, FILE);
     let words = ["x.toml: 3 s is below the 5 s that rule LD-04 requires", "use -d 5s or more", "--allow-short-windows"];
     let refused = experiment(&short, &[]).run();

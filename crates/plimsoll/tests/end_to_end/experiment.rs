@@ -179,7 +179,7 @@ fn steps_have_flame_graphs_and_two_of_them_a_difference() {
     let file = FILE.replace("connections = 4\n", "connections = 4\nprofile = true\n").replace("repetitions = 2", "");
     // Long enough that a busy machine lets the server run at a sample.
     let file = file.replace("500ms", "2s");
-    let script = "\"$PLIMSOLL\" experiment x.toml -o out --json -q >all
+    let script = "\"$PLIMSOLL\" experiment x.toml -o out --json -q --allow-short-windows >all
         \"$PLIMSOLL\" profile diff out/steps/001* out/steps/002* -o diff";
     let ended = shell(script).with_file("x.toml", file.as_bytes()).run();
     ended.exits(0);
@@ -193,10 +193,10 @@ fn steps_have_flame_graphs_and_two_of_them_a_difference() {
 #[test]
 fn a_disk_that_is_full_in_the_middle_ends_it_and_it_goes_on_when_there_is_room() {
     let inside = "mkdir d && mount -t tmpfs -o nr_inodes=17 none d
-        \"$PLIMSOLL\" experiment x.toml -o d/out --json -q; echo $? >full
+        \"$PLIMSOLL\" experiment x.toml -o d/out --json -q --allow-short-windows; echo $? >full
         mount -o remount,nr_inodes=1000 d
         cp -r d/out/steps.jsonl before
-        \"$PLIMSOLL\" experiment x.toml -o d/out --json -q >whole; echo $? >room
+        \"$PLIMSOLL\" experiment x.toml -o d/out --json -q --allow-short-windows >whole; echo $? >room
         cp d/out/steps.jsonl after";
     let Some(program) = mounting(inside) else { return };
     let ended = program.with_file("x.toml", FILE.as_bytes()).run();

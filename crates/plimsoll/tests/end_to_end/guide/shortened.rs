@@ -43,6 +43,8 @@ fn of_plimsoll(command: &str) -> String {
         "sweep" => sweep(&mut words),
         "capacity" => capacity(&mut words),
         "compare" => compare(&mut words),
+        // The one of the pages has short windows here.
+        "experiment" => words.push("--allow-short-windows".to_owned()),
         "observe" => set_all(&mut words, &[("-d", "500ms"), ("-i", "100ms")]),
         "render" => set(&mut words, "--blocks", "1"),
         // It runs until it is ended.
@@ -76,11 +78,14 @@ fn sweep(words: &mut Vec<String>) {
         // Enough for it to see that more load brings nothing.
         return set_all(words, &[("--points", "5"), ("--to", "16")]);
     }
+    let is_over_rate = value(words, "--over").is_some_and(|unit| unit == "rate");
+    if has(words, "--loads") {
+        return set(words, "--loads", if is_over_rate { "50,100" } else { "2,4" });
+    }
     set(words, "--points", "2");
     if !has(words, "--from") {
         at_most(words, "--to", LOAD_MAX);
     }
-    let is_over_rate = value(words, "--over").is_some_and(|unit| unit == "rate");
     let wide = if is_over_rate { [("--from", "50"), ("--to", "100")] } else { [("--from", "2"), ("--to", "4")] };
     for (flag, value) in wide {
         if !has(words, flag) && !has(words, "--to") {

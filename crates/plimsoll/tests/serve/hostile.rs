@@ -211,16 +211,12 @@ fn a_server_gets_no_descriptor_of_its_caller() {
         "for n in 3 7 9; do test -e /proc/self/fd/$n && echo $n >>{0}; done; echo looked >>{0}",
         seen.display()
     );
-    let server = shlex_quoted(&format!("{server}; exec \"$PLIMSOLL\" target --listen 127.0.0.1:$PORT"));
+    let server = format!("{server}; exec \"$PLIMSOLL\" target --listen 127.0.0.1:$PORT");
+    let server = shlex::try_quote(&server).expect("no NUL");
     let script = format!("exec 7<>{}; exec \"$PLIMSOLL\" serve -- sh -c {server}", secret.display());
     let served = Served::of(Program::new("bash", ["-c", &script]));
     assert_eq!(read_to_string(&seen).expect("our own"), "looked\n");
     served.stop();
-}
-
-/// In single quotes, for a shell.
-fn shlex_quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 /// A neighbour listened where root's server was to, was measured in its place, and was sent root's credentials.

@@ -389,16 +389,14 @@ mod tests {
     #[test]
     fn a_file_that_holds_the_process_up_loses_its_own_names_and_no_others() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("pipe");
-        let for_all = Mode::RUSR | Mode::RGRP | Mode::ROTH;
-        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, for_all, 0).unwrap();
+        let pipe = pipe_in(folder.path());
         let reader = reader();
         let mut asking = Asking::new(&reader);
         // The process is there before the time runs.
         let (file, offset) = own_function();
         assert!(!asking.of_file("own", &file, &[offset])[0].is_empty());
         asking.file_max_ns = 500_000_000;
-        assert_eq!(asking.of_file("evil", &open_pipe(&path), &[1]), [[""; 0]]);
+        assert_eq!(asking.of_file("evil", &pipe, &[1]), [[""; 0]]);
         asking.file_max_ns = FILE_MAX_NS;
         assert!(!asking.of_file("own", &file, &[offset])[0].is_empty());
         assert!(asking.unread.len() == 1 && asking.unread[0].contains("took longer than"), "{:?}", asking.unread);
@@ -408,9 +406,7 @@ mod tests {
     #[test]
     fn an_interrupt_ends_the_wait_for_names() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("pipe");
-        let for_all = Mode::RUSR | Mode::RGRP | Mode::ROTH;
-        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, for_all, 0).unwrap();
+        let pipe = pipe_in(folder.path());
         let reader = reader();
         let mut asking = Asking::new(&reader);
         let (file, offset) = own_function();
@@ -420,7 +416,7 @@ mod tests {
             std::thread::sleep(Duration::from_millis(100));
             stop.store(true, Ordering::Relaxed);
         });
-        assert_eq!(asking.of_file("evil", &open_pipe(&path), &[1]), [[""; 0]]);
+        assert_eq!(asking.of_file("evil", &pipe, &[1]), [[""; 0]]);
         interrupts.join().unwrap();
         assert_eq!(asking.of_file("own", &file, &[offset]), [[""; 0]]);
         let why = ["evil", "own"].map(|file| format!("no functions of {file} have names: it was interrupted before"));
@@ -442,9 +438,11 @@ mod tests {
     }
 
     /// A descriptor of a pipe, which the process opens anew, and waits.
-    fn open_pipe(path: &Path) -> OwnedFd {
-        use rustix::fs::OFlags;
-        rustix::fs::open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty()).unwrap()
+    fn pipe_in(folder: &Path) -> OwnedFd {
+        use rustix::fs::{CWD, FileType, OFlags, mknodat, open};
+        let path = folder.join("pipe");
+        mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::RGRP | Mode::ROTH, 0).unwrap();
+        open(&path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty()).unwrap()
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The one place where time is read. Everything else takes `now` as a parameter.
 
+use nix::time::clock_getcpuclockid;
+use nix::unistd::Pid;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use std::time::Duration;
 
@@ -76,6 +78,17 @@ pub fn process_cpu_ns() -> u64 {
     read(ClockId::ProcessCPUTime)
 }
 
+/// User and system CPU time of any process so far, all threads, those that have ended included; none once it is gone; ns.
+///
+/// `/proc/PID/stat` tells the same time in steps of 10 ms, user and system apart, so that a window of a second would be known
+/// to 2 % only.
+#[must_use]
+pub fn cpu_ns_of(pid: i32) -> Option<u64> {
+    let clock = clock_getcpuclockid(Pid::from_raw(pid)).ok()?;
+    let used = nix::time::clock_gettime(clock).ok()?;
+    Some(used.tv_sec().cast_unsigned() * model::NS_PER_S + used.tv_nsec().cast_unsigned())
+}
+
 /// Wall-clock time, RFC 3339 in UTC, to the millisecond.
 #[must_use]
 #[expect(clippy::disallowed_methods, reason = "this is the one place")]
@@ -100,6 +113,14 @@ fn read(id: ClockId) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_cpu_time_of_a_process_is_that_which_it_tells_of_itself() {
+        let before_ns = process_cpu_ns();
+        let told_ns = cpu_ns_of(std::process::id().cast_signed()).expect("it is there");
+        assert!((before_ns..=process_cpu_ns()).contains(&told_ns), "{before_ns} {told_ns}");
+        assert_eq!(cpu_ns_of((1 << 22) + 1), None, "no process has a number as high as this");
+    }
 
     #[test]
     fn clock_counts_from_its_start_and_never_backwards() {

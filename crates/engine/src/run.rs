@@ -306,7 +306,7 @@ fn job(plan: &Plan, segment: Option<Segment>, thread: u32, source: Arc<Source>) 
     let pace = match plan.load {
         Load::Closed { .. } => Pace::Closed,
         Load::Open { rate_per_s, arrivals, .. } => {
-            Pace::Open(Schedule::new(arrivals, rate_per_s, plan.seed).cursor(share))
+            Pace::Open(Schedule::new(arrivals, rate_per_s, plan.seed).in_turns(plan.turns).cursor(share))
         }
     };
     let quota = match plan.stop {

@@ -3,7 +3,7 @@
 //! Every thread walks the same global sequence and takes each n-th instant of it, so that the union over all
 //! threads is exactly the schedule, whatever their number (k6's execution segments, striped).
 
-use model::{Arrivals, NS_PER_S};
+use model::{Arrivals, NS_PER_S, Turns};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::SplitMix64;
 
@@ -13,6 +13,7 @@ pub struct Schedule {
     arrivals: Arrivals,
     mean_gap_ns: f64,
     seed: u64,
+    turns: Option<Turns>,
 }
 
 /// One part of a schedule: every `of`-th instant beginning with number `index`.
@@ -44,7 +45,13 @@ impl Schedule {
     #[must_use]
     pub fn new(arrivals: Arrivals, rate_per_s: f64, seed: u64) -> Self {
         assert!(rate_per_s > 0.0, "the rate is validated in the plan");
-        Self { arrivals, mean_gap_ns: NS_PER_S as f64 / rate_per_s, seed }
+        Self { arrivals, mean_gap_ns: NS_PER_S as f64 / rate_per_s, seed, turns: None }
+    }
+
+    /// The same requests in the turns of a load: what was due in a whole round is due in the turn, in the same order.
+    #[must_use]
+    pub const fn in_turns(self, turns: Option<Turns>) -> Self {
+        Self { turns, ..self }
     }
 
     /// A cursor on the first instant of `share`.
@@ -81,7 +88,8 @@ impl Cursor {
     #[inline]
     #[must_use]
     pub fn instant_ns(&self) -> u64 {
-        self.instant_ns as u64
+        let at_ns = self.instant_ns as u64;
+        self.schedule.turns.map_or(at_ns, |turns| in_turn_ns(at_ns, turns))
     }
 
     /// Mean time between two instants of the whole schedule; ns.
@@ -113,6 +121,13 @@ impl Cursor {
     }
 }
 
+/// An instant of a round, moved to where it lies in the turn.
+const fn in_turn_ns(at_ns: u64, turns: Turns) -> u64 {
+    let round_ns = turns.turn_ns * turns.of as u64;
+    let (rounds, within_ns) = (at_ns / round_ns, at_ns % round_ns);
+    rounds * round_ns + turns.index as u64 * turns.turn_ns + within_ns / turns.of as u64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -140,6 +155,20 @@ mod tests {
             parts.sort_unstable();
             prop_assert_eq!(whole, parts);
         }
+    }
+
+    #[test]
+    fn loads_that_take_turns_send_the_same_one_after_the_other() {
+        let of = |index| {
+            let turns = Turns { turn_ns: 100_000_000, index, of: 2 };
+            let schedule = Schedule::new(Arrivals::Poisson, 500.0, 9).in_turns(Some(turns));
+            instants(schedule, Share { index: 0, of: 1 }, 5000)
+        };
+        let (first, second) = (of(0), of(1));
+        assert!(first.iter().zip(&second).all(|(one, other)| one + 100_000_000 == *other), "a turn later");
+        assert!(first.iter().all(|at| at / 100_000_000 % 2 == 0) && first.is_sorted());
+        let end_s = *first.last().expect("there are some") as f64 / 1e9;
+        assert!((5000.0 / end_s / 500.0 - 1.0).abs() < 0.05, "the mean rate is that of the schedule");
     }
 
     #[test]

@@ -172,6 +172,8 @@ fn of_plan(plan: &Plan, environment: &Environment) -> Vec<Factor> {
         load: _,
         // Its requests are what has to be alike.
         recording: _,
+        // Loads of one comparison have them, and no result of their own.
+        turns: _,
         // Two results may differ in these.
         numbering: _,
         warmup_requests: _,

@@ -1,8 +1,8 @@
 //! Comparison of variants: how it is planned, what was measured in which block, and what came of it.
 
 use crate::{
-    ArmProfile, Call, CapacityBracket, Change, Duet, EffectMethod, Environment, Estimate, Floor, LostAgent, NS_PER_S,
-    PositionRecord, Precision, RunRecord, SentInAll, Served, SizeBand, Verdict,
+    ArmProfile, Call, CapacityBracket, Change, Direction, Duet, EffectMethod, Environment, Estimate, Floor, LostAgent,
+    NS_PER_S, PositionRecord, Precision, RunRecord, SentInAll, Served, SizeBand, Verdict,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -100,6 +100,20 @@ impl CompareMetric {
         Self::CapacityPerS,
     ];
 
+    /// Which way it is wanted to go.
+    #[must_use]
+    pub const fn wanted(self) -> Direction {
+        match self {
+            Self::GoodputPerS | Self::CapacityPerS => Direction::HigherIsBetter,
+            Self::ServerCpuNsPerRequest
+            | Self::ResponseP50Ns
+            | Self::ResponseP90Ns
+            | Self::ResponseP95Ns
+            | Self::ResponseP99Ns
+            | Self::ServerRssBytes => Direction::LowerIsBetter,
+        }
+    }
+
     /// In a few words.
     #[must_use]
     pub const fn words(self) -> &'static str {
@@ -160,6 +174,13 @@ pub struct CompareSettings {
     /// Where the two variants run that are measured at the same time; null where one is measured after the other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duet: Option<Duet>,
+    /// Windows of each variant at each load within a block, in which the variants take turns while all servers run; omitted
+    /// where one variant is measured after the other, its server alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub windows: Option<u64>,
+    /// How two variants have the fixed load at the same time; omitted where they have it one after the other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_once: Option<AtOnce>,
     /// True if the blocks have no canary, as the machine it would run on has no part in what is measured; omitted where they
     /// have one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -175,6 +196,15 @@ pub struct CompareCapacity {
     pub goal: String,
     /// Time of each search; ns.
     pub budget_ns: u64,
+}
+
+/// A load that two variants have at the same time, on the same CPUs, of whom one sends at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AtOnce {
+    /// Length of a turn; ns.
+    pub turn_ns: u64,
+    /// Window of both, half of which is that of either; ns.
+    pub window_ns: u64,
 }
 
 /// Times of a comparison; ns.
@@ -232,7 +262,7 @@ pub struct CompareTrialMade {
 pub enum CompareEnd {
     /// All intervals are as narrow as wanted.
     Precise,
-    /// The differences are beyond doubt.
+    /// What decides can be called.
     Clear,
     /// All blocks that were planned have been measured.
     BlocksDone,
@@ -252,7 +282,7 @@ impl CompareEnd {
     pub const fn words(self) -> &'static str {
         match self {
             Self::Precise => "the intervals are as narrow as wanted",
-            Self::Clear => "the differences are beyond doubt",
+            Self::Clear => "the answer is clear",
             Self::BlocksDone => "all planned blocks are measured",
             Self::BudgetEnded => "the time (--budget) was used up",
             Self::TargetGone => "a server went away",

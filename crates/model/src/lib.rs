@@ -70,7 +70,7 @@ pub use capacity::{
 pub use catalogue::{CatalogueRecord, FiringText, RuleCard, RuleText};
 pub use check::{Burst, CheckRecord, CheckRow, CheckState, HttpTraits, Refusal, TargetCheck};
 pub use compare::{
-    ArmLoadRecord, ArmRecord, BlockRecord, COMPARE_ARMS_MAX, COMPARE_BLOCKS_MAX, CompareCapacity, CompareEnd,
+    ArmLoadRecord, ArmRecord, AtOnce, BlockRecord, COMPARE_ARMS_MAX, COMPARE_BLOCKS_MAX, CompareCapacity, CompareEnd,
     CompareLoad, CompareMetric, CompareRecord, CompareSettings, CompareTimes, CompareTrialMade, CompareTrialRecord,
     CompareValues, FailIfRecord, FailIfState, FloorRecord, MetricRecord,
 };
@@ -115,7 +115,7 @@ pub use observed::{
 pub use php::{PhpClock, PhpFunction, PhpProfiled};
 pub use plan::{
     Arrivals, BODY_SAMPLE_EVERY, Contract, Load, Numbering, Plan, Protocol, Recording, Request, SizeBand, Stop, Target,
-    TlsPlan, Warmup,
+    TlsPlan, Turns, Warmup,
 };
 pub use plausible::Plausible;
 pub use probe::{Body, Coded, Fetch, Probe};

@@ -48,6 +48,9 @@ pub struct Plan {
     /// awake; 0: it is woken by either. ns
     #[serde(default)]
     pub spin_ns: u64,
+    /// When it is this load's turn, of several at the same time; none: it is never interrupted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turns: Option<Turns>,
     /// Response time within which a good response meets the objective of the service (`--slo`); none without one. ns
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slo_ns: Option<u64>,
@@ -56,6 +59,18 @@ pub struct Plan {
     pub quantiles: Vec<Quantile>,
     /// Seed of everything random in the run.
     pub seed: u64,
+}
+
+/// Turns of several open loops with one clock, of which one sends at a time. The rate of the load is the mean over all of the
+/// time: in its turns it is `of` times as high.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Turns {
+    /// Length of a turn; ns, above 0.
+    pub turn_ns: u64,
+    /// Which of them the load has; below `of`.
+    pub index: u32,
+    /// Loads that take turns; above 0.
+    pub of: u32,
 }
 
 /// Where the load goes. The address is resolved once, before the run.
@@ -353,6 +368,7 @@ impl Plan {
             threads: 1,
             cpus: Vec::new(),
             spin_ns: 0,
+            turns: None,
             slo_ns: None,
             quantiles: Vec::new(),
             seed: 0,

@@ -62,6 +62,8 @@ pub struct Observer {
     dropped: BTreeMap<u64, u64>,
     /// What was said about each part last, so that it is said once.
     said: BTreeMap<String, String>,
+    /// Processes of another server with the same CPUs, which has its turns between those of this one.
+    taking_turns: Vec<i32>,
 }
 
 impl Observer {
@@ -108,6 +110,7 @@ impl Observer {
             looked_ns: 0,
             dropped: BTreeMap::new(),
             said: BTreeMap::new(),
+            taking_turns: Vec::new(),
         };
         // The long look, at the sockets of every process of the machine, is done while nothing waits for it.
         observer.sample_first(0);
@@ -121,6 +124,13 @@ impl Observer {
         self.generator = Generator::of_part(part);
         self.others.tell_apart(neighbours);
         self
+    }
+
+    /// The same where both loads and servers have the same CPUs and take turns: neither is a stranger to the other.
+    #[must_use]
+    pub fn in_turns_with(mut self, part: u32, neighbours: Vec<i32>) -> Self {
+        self.taking_turns.clone_from(&neighbours);
+        self.beside_another(part, neighbours)
     }
 
     /// Shares what is known of the programs behind the server with others that observe it, before or after this one.
@@ -174,7 +184,10 @@ impl Observer {
             client_cpus: self.generator.cpus().to_vec(),
             server_cpus: self.server_cpus(),
             load_threads: self.generator.threads().collect(),
-            other_load_threads: self.generator.others().to_vec(),
+            other_load_threads: match self.taking_turns.is_empty() {
+                true => self.generator.others().to_vec(),
+                false => Vec::new(),
+            },
             watched: self.watched(),
             backends: self.backends.clone(),
             quota_at_begin_ns,
@@ -192,7 +205,8 @@ impl Observer {
 
     /// The processes that are no strangers to the account.
     fn watched(&self) -> Watched {
-        let pids = self.server_pids();
+        let mut pids = self.server_pids();
+        pids.extend(&self.taking_turns);
         let alone = standing_alone(&self.server_group().pids());
         Watched { pids, server: self.first_pid(), alone, undecided: self.others.undecided().clone() }
     }
@@ -234,7 +248,8 @@ impl Observer {
     }
 
     /// The processes of the server and of its companions, as they were seen last.
-    pub(crate) fn server_pids(&self) -> Vec<i32> {
+    #[must_use]
+    pub fn server_pids(&self) -> Vec<i32> {
         let groups = [self.server_group()].into_iter().chain(self.companions.iter().map(Companion::group));
         groups.flat_map(|group| group.pids()).collect()
     }

@@ -2,6 +2,7 @@
 
 use crate::cpu_accounting::Seen;
 use crate::machine::ticks_ns;
+use clock::cpu_ns_of;
 use model::ProcessFigures;
 use procfs::FromRead;
 use procfs::process::Stat;
@@ -120,7 +121,10 @@ pub(crate) fn stat(text: &[u8]) -> Option<Stat> {
 
 /// A process as it is now; none when it has ended.
 pub(crate) fn seen(pid: i32) -> Option<Seen> {
-    seen_in(pid, &short(&format!("/proc/{pid}/stat"))?)
+    let mut seen = seen_in(pid, &short(&format!("/proc/{pid}/stat"))?)?;
+    // The text has steps of 10 ms. One that ended just now keeps what the text says.
+    seen.figures.cpu_ns = cpu_ns_of(pid).unwrap_or(seen.figures.cpu_ns);
+    Some(seen)
 }
 
 /// The same of the text of its file `stat`; none of what is no such text.

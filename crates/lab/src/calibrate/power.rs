@@ -1,12 +1,13 @@
 //! A true change of 2 %: how often it is called, within the blocks that were asked for.
 
+use super::aa::is_over;
 use super::blocks::Blocks;
 use super::environment::{Environment, Machine};
 use super::section::{Section, percent, quantile};
 use super::sequential::THREE;
 use crate::markdown::{Page, Table};
 use model::{Call, Direction};
-use stats::{Looks, call, effect, precision};
+use stats::{Looks, effect, precision};
 
 /// Blocks from which the number is asked for.
 const PILOT: usize = 6;
@@ -31,18 +32,16 @@ struct Ended {
 
 /// Pilot, the number of blocks that it asks for, and these blocks at most.
 fn compared(environment: Environment, noise: f64, wanted_half_width: f64, ratio: f64, seed: u64) -> Ended {
-    let mut looks = Looks { wanted_half_width, margin: MARGIN, blocks_max: BLOCKS_MAX, variants: 1 };
+    let looks = Looks { wanted_half_width, margin: MARGIN, variants: 1 };
     let mut blocks = Blocks::new(Machine::new(environment, noise, 24, seed), &[ratio], seed);
     blocks.add(PILOT);
-    let confidence = looks.confidence(None);
+    let confidence = looks.confidence();
     let pilot = effect(&blocks.pairs[0], confidence).map(|pilot| precision(&pilot, wanted_half_width, confidence));
     let asked = pilot.and_then(|pilot| pilot.blocks_needed).unwrap_or(BLOCKS_MAX).min(BLOCKS_MAX);
-    looks.blocks_max = asked;
     loop {
         let pairs = &blocks.pairs[0];
-        if let Some(stop) = looks.look(&[pairs]) {
-            let ratio = effect(pairs, looks.confidence(Some(stop))).map(|effect| effect.ratio).unwrap_or_default();
-            return Ended { asked, made: blocks.made, call: call(&ratio, Direction::LowerIsBetter, MARGIN) };
+        if is_over(looks, &[pairs]) || blocks.made as u64 >= asked {
+            return Ended { asked, made: blocks.made, call: looks.call(pairs, Direction::LowerIsBetter) };
         }
         blocks.add(1);
     }
@@ -104,7 +103,7 @@ const COLUMNS: &str =
 const TEXT: &str = "\
 A variant whose server takes 2 % more CPU time for a request, margin 0.5 %. After a pilot of 6 blocks the precision
 that is wanted gives the number of blocks; the comparison ends by its rules, at latest with that number. *Precise to*:
-wanted half width, 1 %, or 0.3 % as follows from the margin. Goal of the latter: called *worse* in at least 80 % of
+wanted half width, 1 %, or 0.15 % as follows from the margin. Goal of the latter: called *worse* in at least 80 % of
 the runs. *Wrong*: variants that do not differ called *worse* or *better*, goal at most 5 %; *same*: called so. By a
 quarter of the runs.
 ";

@@ -4,6 +4,7 @@ use crate::files::Files;
 use crate::kernel::CpuGroup;
 use crate::machine::{Machine, ticks_ns};
 use crate::processes::{short, stat};
+use clock::cpu_ns_of;
 use model::MachineCpu;
 use procfs::FromRead;
 use procfs::process::Schedstat;
@@ -217,18 +218,17 @@ struct Had {
     waited_ns: Vec<(i32, u64)>,
 }
 
-/// CPU time of all threads of a process: exact where it has few, else in steps of 10 ms.
+/// CPU time of a process, and the waits of its threads.
 fn process_had(pid: i32) -> Option<Had> {
     let stat = stat(&short(&format!("/proc/{pid}/stat"))?)?;
-    let in_steps = ticks_ns(stat.utime + stat.stime);
     let threads = match stat.num_threads {
         1 => schedstat(&format!("/proc/{pid}")).map(|told| vec![(pid, told)]),
         2..=THREADS_MAX => threads(pid),
         _ => None,
     };
-    let Some(threads) = threads else { return Some(Had { cpu_ns: in_steps, waited_ns: Vec::new() }) };
-    let cpu_ns = threads.iter().map(|(_, told)| told.sum_exec_runtime).sum();
-    Some(Had { cpu_ns, waited_ns: threads.into_iter().map(|(tid, told)| (tid, told.run_delay)).collect() })
+    let waits = threads.into_iter().flatten().map(|(tid, told)| (tid, told.run_delay));
+    let cpu_ns = cpu_ns_of(pid).unwrap_or_else(|| ticks_ns(stat.utime.saturating_add(stat.stime)));
+    Some(Had { cpu_ns, waited_ns: waits.collect() })
 }
 
 /// What the threads that a process has now had of the CPUs.

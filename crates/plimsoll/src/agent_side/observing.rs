@@ -50,6 +50,7 @@ impl OwnMachine {
             companions: Vec::new(),
             backends: Backends::default(),
             neighbours: Vec::new(),
+            takes_turns: false,
             is_load_here: true,
             keeps_account: false,
         };
@@ -151,6 +152,7 @@ fn find(whom: &ObserveMessage, backends: &Backends) -> Result<(Sampler, Observed
         companions,
         backends,
         neighbours,
+        takes_turns: false,
         is_load_here,
         keeps_account,
     };

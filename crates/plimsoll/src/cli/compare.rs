@@ -43,9 +43,9 @@ the capacity; others as in plimsoll --help.";
 ///
 /// The changes are those of CPU time, latency and goodput.
 ///
-/// All variants are measured in blocks, each variant once a block in shuffled order, servers of plimsoll restarted each
-/// time. In each block: an open loop at 70 % of what the baseline gets out (less if a variant gets out much less), then a
-/// closed loop that saturates. After 6 blocks it says how many more are needed.
+/// All variants are measured in blocks, in shuffled order, servers of plimsoll restarted for each. In each block the
+/// variants take turns within seconds, first at an open loop at 70 % of what the baseline gets out (less if a variant gets
+/// out much less), then at a closed loop that saturates. It ends when every change can be called.
 ///
 /// Flags may stand in a TOML file that is named as @FILE directly after the verb. Its keys are the long names of flags,
 /// and url or serve. A flag that is typed replaces that of the file.
@@ -112,7 +112,7 @@ pub(crate) struct CompareArgs {
     /// Smaller ones are called the same, or a small change.
     #[arg(long, value_name = "PERCENT", default_value = "2%", allow_hyphen_values = true)]
     pub(crate) margin: String,
-    /// Stop as soon as every interval is this narrow: its half-width, 0.1% to 50% [default: 0.6 of the margin]
+    /// Stop as soon as every interval is this narrow: its half-width, 0.1% to 50% [default: 0.3 of the margin]
     #[arg(hide_short_help = true, long, value_name = "PERCENT", allow_hyphen_values = true)]
     pub(crate) precision: Option<String>,
     /// Blocks at most; without --precision exactly so many, if the budget allows [default: what the precision needs]
@@ -121,9 +121,18 @@ pub(crate) struct CompareArgs {
     /// Compare even if status or size of the responses differ
     #[arg(hide_short_help = true, long)]
     pub(crate) allow_different_responses: bool,
-    /// Measurement window of each trial, at least 1s
-    #[arg(hide_short_help = true, short, long, value_name = "TIME", default_value = "4s")]
-    pub(crate) duration: Duration,
+    /// Measured time of each variant at each load in a block, at least 1s [default: 2s, or 4s below 1,000 requests per
+    /// second and where the variants do not take turns]
+    ///
+    /// Variants that take turns have up to four windows of at least 1 s and 1,000 requests each.
+    #[arg(hide_short_help = true, short, long, value_name = "TIME")]
+    pub(crate) duration: Option<Duration>,
+    /// One server at a time, each variant measured to the end before the next
+    ///
+    /// Without it the servers of all variants run in each block, and the variants take turns within seconds, so that
+    /// whatever disturbs the machine for longer is in all of them. It takes the memory of all servers at once.
+    #[arg(hide_short_help = true, long)]
+    pub(crate) one_at_a_time: bool,
     /// Warm-up load before each window, not measured: a time, 0s, or auto (until goodput is steady by MSER-5) [default:
     /// auto, with --client 2s]
     ///

@@ -346,6 +346,8 @@ fn compared() -> CompareSettings {
         is_aa: false,
         capacity: Some(CompareCapacity { goal: "p99<100ms".to_owned(), budget_ns: 600 * NS_PER_S }),
         duet: None,
+        windows: None,
+        at_once: None,
         without_canary: true,
         times: model::CompareTimes { budget_ns: 3_600 * NS_PER_S, ..model::CompareTimes::default() },
     }

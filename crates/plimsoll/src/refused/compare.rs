@@ -40,7 +40,7 @@ fn values_out_of_range_are_named() {
     refused(&["--precision", "narrow"], &["--precision", "narrow"]);
     refused(&["--blocks", "0"], &["--blocks 0"]);
     refused(&["--budget", "5s"], &["--budget 5s", "one block"]);
-    refused(&["--budget", "100s"], &["100 s hold 3 blocks", "6 are needed", "--budget 4m", "--blocks 3"]);
+    refused(&["--budget", "70s"], &["70.0 s hold 4 blocks", "6 are needed", "--budget 110s", "--blocks 4"]);
     refused(&["-d", "100ms"], &["--duration 100ms", "1s"]);
     refused(&["-c", "0"], &["--connections", "0"]);
     refused(&["--fail-if", "goodput>3%"], &["would fail a better one", "write goodput<-3%"]);

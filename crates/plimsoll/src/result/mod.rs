@@ -9,8 +9,8 @@ mod thresholds;
 
 pub(crate) use capacity::JudgedTrial;
 use capacity::{Trial, capacity_record};
-pub(crate) use compare::stored_comparison;
 use compare::{ComparedTrial, Measured, SearchedCapacity, compare_record, outcome as compare_outcome};
+pub(crate) use compare::{stored_comparison, uneven_words};
 pub(crate) use measurement::{LoadState, Measurement, NoRecord};
 pub(crate) use sweep::sweeps_record;
 use sweep::{Point, keep as keep_point, sweep_record};

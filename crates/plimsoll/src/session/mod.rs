@@ -345,7 +345,7 @@ impl Session {
         let beside = Observers {
             backlog: backlog.as_mut(),
             sampling: sampling.as_mut(),
-            ..self.observers(partner.as_ref(), &control)
+            ..self.observers(partner.as_ref(), plan.turns.is_some(), &control)
         };
         self.load(plan, label, journal, &control, beside)?;
         let prolonged_ns = journal.evidence().map_or(0, EvidenceBuilder::prolonged_ns);
@@ -405,13 +405,14 @@ impl Session {
     }
 
     /// What looks on while the load runs.
-    fn observers<'a>(&self, partner: Option<&'a Partner>, control: &Control) -> Observers<'a> {
+    fn observers<'a>(&self, partner: Option<&'a Partner>, takes_turns: bool, control: &Control) -> Observers<'a> {
         let (server_watch, sampling, backlog) = (None, None, None);
         let has_part = self.agents.load.is_none() || self.is_server_here() || self.selectors.server.is_some();
         let is_watched = self.is_observed && has_part;
         let watch = if is_watched {
             let neighbours = partner.map_or_else(Vec::new, |partner| partner.neighbours.clone());
-            Watch::new(&Watched { neighbours, ..self.watched() }, control, &self.quota)
+            let watched = Watched { neighbours, takes_turns, ..self.watched() };
+            Watch::new(&watched, control, &self.quota)
         } else {
             Watch::off(match (self.is_observed, &self.agents.server) {
                 (false, _) => NOT_OBSERVED,
@@ -443,6 +444,11 @@ impl Session {
     /// CPUs that the server may use now; empty when that is not known.
     pub(crate) fn server_cpus(&self) -> Vec<u32> {
         self.watched().server_cpus()
+    }
+
+    /// All processes of the server and of its companions on this machine; empty when they are not known.
+    pub(crate) fn server_processes(&self) -> Vec<i32> {
+        self.watched().server_processes()
     }
 
     /// A restart has given the server new processes.
@@ -494,6 +500,7 @@ fn watched(sut: &Sut, address: &Address, is_here: bool, selectors: &Selectors, p
         companions: watch::companions(sut.processes(), &selectors.observe),
         backends: Backends::default(),
         neighbours: Vec::new(),
+        takes_turns: false,
         is_load_here: true,
         keeps_account: true,
     }

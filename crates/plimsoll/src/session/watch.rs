@@ -41,6 +41,8 @@ pub(crate) struct Watched {
     pub(crate) backends: Backends,
     /// Processes of another server that is measured at the same time.
     pub(crate) neighbours: Vec<i32>,
+    /// True if that has the same CPUs, and its turns are between those of this one.
+    pub(crate) takes_turns: bool,
     /// True if the load comes from this machine.
     pub(crate) is_load_here: bool,
     /// True if an account is kept of what others take from client and server: who carries the load elsewhere is not told which
@@ -69,6 +71,11 @@ impl Watched {
     /// CPUs that the server and its companions may use, if they are on this machine; empty when that is not known.
     pub(crate) fn server_cpus(&self) -> Vec<u32> {
         self.observer().server_cpus()
+    }
+
+    /// Processes of the server and of its companions, if they are on this machine; empty when they are not known.
+    pub(crate) fn server_processes(&self) -> Vec<i32> {
+        self.observer().server_pids()
     }
 
     /// What is to be told before a load on a server that `is_seen`: that it was recognised, and to a user without root what cannot
@@ -142,6 +149,7 @@ impl Watch {
         let observer = watched.observer();
         let observer = match control.part {
             0 => observer,
+            part if watched.takes_turns => observer.in_turns_with(part, watched.neighbours.clone()),
             part => observer.beside_another(part, watched.neighbours.clone()),
         };
         let quota_at_begin_ns = *quota.get_or_init(|| observer.server_quota_ns());

@@ -1,9 +1,10 @@
 //! Settings of a comparison: its variants, loads, precision and times.
 
 mod duet;
+mod windows;
 
 use crate::cli::compare::{CompareArgs, OnlyArg};
-use crate::coordinate::compare::refusal;
+use crate::coordinate::compare::{ServedBefore, refusal};
 use crate::exit::CommandError;
 use crate::serving;
 use crate::settings;
@@ -12,11 +13,12 @@ use crate::settings::clients::{self, agree_ns};
 use judge::FailIf;
 use model::human::{percent, plural, time};
 use model::{
-    COMPARE_ARMS_MAX, COMPARE_BLOCKS_MAX, CompareCapacity, CompareLoad, CompareSettings, CompareTimes, Duet, Load,
-    NS_PER_S, Redacted, Stop, Warmup,
+    AtOnce, COMPARE_ARMS_MAX, COMPARE_BLOCKS_MAX, CompareCapacity, CompareLoad, CompareSettings, CompareTimes, Duet,
+    Load, NS_PER_S, Redacted, Stop, Warmup,
 };
 use stack::Spec;
 use stats::Looks;
+use windows::{MEASURED_NS, canary_ns, is_in_turns, measured_ns};
 
 /// Rest before each trial on a server that is not restarted: what the last one left in its queues must not reach the next.
 pub(crate) const REST_NS: u64 = NS_PER_S / 2;
@@ -28,8 +30,6 @@ const PILOT_NS: u64 = 3 * NS_PER_S;
 const FIXED_SHARE: f64 = 0.7;
 /// ... and of what the slowest gets out at most, as latencies above its capacity would be those of a queue.
 const SLOWEST_SHARE: f64 = 0.85;
-/// Shortest window.
-const WINDOW_MIN_NS: u64 = NS_PER_S;
 /// Window of a canary at most, its warm-up, rate and connections.
 const CANARY_NS: u64 = 2 * NS_PER_S;
 const CANARY_WARMUP_NS: u64 = NS_PER_S / 4;
@@ -53,8 +53,12 @@ pub(crate) struct CompareOptions {
     pub(crate) loads: Vec<CompareLoad>,
     rate_per_s: Option<f64>,
     connections: u32,
-    window_ns: u64,
+    /// Measured time of each variant at each load in a block, if it was asked for.
+    measured_ns: Option<u64>,
+    /// True if the servers of all variants run in each block, and the variants take turns.
+    pub(crate) is_in_turns: bool,
     pub(crate) warmup: Warmup,
+    is_warmup_asked: bool,
     blocks_max: u64,
     precision: Option<f64>,
     margin: f64,
@@ -76,6 +80,21 @@ pub(crate) struct Arm {
     /// Name that no other has.
     pub(crate) name: String,
     pub(crate) target: ArmTarget,
+}
+
+impl Arm {
+    /// The server to be started, if it is one.
+    fn spec(&self) -> Option<&Spec> {
+        match &self.target {
+            ArmTarget::Serve(spec) => Some(spec),
+            ArmTarget::Url(_) | ArmTarget::Builtin => None,
+        }
+    }
+
+    /// The port that was chosen for its server.
+    fn port(&self) -> Option<u16> {
+        self.spec().map(|spec| spec.settings.port).filter(|port| *port > 0)
+    }
 }
 
 /// What a variant is.
@@ -126,11 +145,14 @@ impl CompareOptions {
         let arms = arms(args)?;
         let duet = args.duet.then(|| duet::duet(args, &arms)).transpose()?;
         let warmup = warmup(args)?;
+        let is_in_turns = is_in_turns(args, &arms);
         let options = Self {
             arms,
             rate_per_s,
             connections,
-            window_ns: window_ns(args)?,
+            measured_ns: measured_ns(args)?,
+            is_in_turns,
+            is_warmup_asked: args.warmup.is_some(),
             warmup: if duet.is_some() { agreed(warmup) } else { warmup },
             duet,
             blocks_max,
@@ -159,47 +181,34 @@ impl CompareOptions {
         }
     }
 
-    /// About how long a block takes, with a canary or without; ns.
-    fn block_ns(&self, has_canary: bool) -> u64 {
-        let trial_ns = self.window_ns + settings::expected_warmup_ns(self.warmup) + REST_NS + self.agree_ns;
-        let canary_ns = if has_canary { self.canary_ns() + CANARY_WARMUP_NS + START_NS } else { 0 };
-        if self.duet.is_some() {
-            return duet::PLACEMENTS * (trial_ns + 2 * START_NS) + canary_ns;
-        }
-        let of_load = |load: &CompareLoad| match (load, &self.capacity) {
-            (CompareLoad::Capacity, Some(capacity)) => capacity.budget_ns,
-            _ => trial_ns,
-        };
-        let arm_ns = self.loads.iter().map(of_load).sum::<u64>() + START_NS;
-        self.arms.len() as u64 * arm_ns + canary_ns
-    }
-
     /// About how long all takes at most; ns.
     pub(crate) fn expected_ns(&self) -> u64 {
         let pilots = if self.is_aa { 1 } else { self.arms.len() as u64 };
-        let pilot_ns = self.window_ns.min(PILOT_NS) + settings::expected_warmup_ns(self.warmup) + self.agree_ns;
+        let pilot_ns = self.pilot_ns() + settings::expected_warmup_ns(self.warmup) + self.agree_ns;
         let blocks_ns = self.blocks_max.saturating_mul(self.block_ns(true));
         pilots * pilot_ns + blocks_ns.min(self.budget_ns)
     }
 
-    fn canary_ns(&self) -> u64 {
-        self.window_ns.min(CANARY_NS)
+    fn pilot_ns(&self) -> u64 {
+        self.measured_ns.unwrap_or(MEASURED_NS).min(PILOT_NS)
     }
 
     /// The closed loop that a variant begins with.
     pub(crate) fn pilot(&self) -> (Load, Stop) {
         let load = Load::Closed { connections: self.connections };
-        (load, Stop::Duration { duration_ns: self.window_ns.min(PILOT_NS) })
+        (load, Stop::Duration { duration_ns: self.pilot_ns() })
     }
 
-    /// A trial of a load at this rate, if it has one.
+    /// A trial of a load, on a server that has done this before.
     pub(crate) fn trial(
         &self,
         args: &CompareArgs,
         load: CompareLoad,
-        rate_per_s: f64,
+        before: ServedBefore,
+        settings: &CompareSettings,
     ) -> Result<(Load, Stop, Warmup), CommandError> {
-        let window = Stop::Duration { duration_ns: self.window_ns };
+        let window = Stop::Duration { duration_ns: settings.times.window_ns };
+        let (warmup, _) = self.warmup_before(before);
         match load {
             CompareLoad::Canary => {
                 let load = settings::load(
@@ -208,14 +217,21 @@ impl CompareOptions {
                     crate::cli::ArrivalsArg::Constant,
                 )?;
                 let warmup = Warmup::Fixed { duration_ns: CANARY_WARMUP_NS };
-                Ok((load, Stop::Duration { duration_ns: self.canary_ns() }, warmup))
+                Ok((load, Stop::Duration { duration_ns: canary_ns(settings.times.window_ns) }, warmup))
             }
             CompareLoad::Fixed => {
-                let load = settings::load(settings::OPEN_CONNECTIONS, Some(rate_per_s), args.arrivals)?;
-                Ok((load, window, self.warmup))
+                let at_rate = |per_s: f64| settings::load(settings::OPEN_CONNECTIONS, Some(per_s), args.arrivals);
+                match settings.at_once {
+                    // In its turns the rate of a load is a multiple of its mean.
+                    Some(AtOnce { window_ns, .. }) => {
+                        let load = at_rate(settings.rate_per_s / settings.arms as f64)?;
+                        Ok((load, Stop::Duration { duration_ns: window_ns }, agreed(warmup)))
+                    }
+                    None => Ok((at_rate(settings.rate_per_s)?, window, warmup)),
+                }
             }
             CompareLoad::Saturated | CompareLoad::Capacity | CompareLoad::Stored => {
-                Ok((Load::Closed { connections: self.connections }, window, self.warmup))
+                Ok((Load::Closed { connections: self.connections }, window, warmup))
             }
         }
     }
@@ -234,10 +250,12 @@ impl CompareOptions {
             Some(_) => duet::FIXED_SHARE * slowest,
             None => (FIXED_SHARE * baseline).min(SLOWEST_SHARE * slowest),
         };
+        let rate_per_s = self.rate_per_s.unwrap_or_else(|| settings::two_digits(share));
+        let windows = self.windows(rate_per_s.min(slowest));
         CompareSettings {
             arms: self.arms.len() as u64,
             loads: self.loads.clone(),
-            rate_per_s: self.rate_per_s.unwrap_or_else(|| settings::two_digits(share)),
+            rate_per_s,
             connections: self.connections,
             seed: self.seed,
             blocks_max: self.blocks_max,
@@ -250,10 +268,12 @@ impl CompareOptions {
                 .as_ref()
                 .map(|capacity| CompareCapacity { goal: capacity.goal.to_string(), budget_ns: capacity.budget_ns }),
             duet: self.duet.clone(),
+            windows: windows.in_turns,
+            at_once: windows.at_once,
             without_canary: !has_canary,
             times: CompareTimes {
-                window_ns: self.window_ns,
-                block_ns: self.block_ns(has_canary),
+                window_ns: windows.each_ns,
+                block_ns: self.block_of(windows, has_canary),
                 budget_ns: self.budget_ns,
             },
         }
@@ -368,17 +388,6 @@ const fn agreed(warmup: Warmup) -> Warmup {
     Warmup::Fixed { duration_ns: settings::expected_warmup_ns(warmup) }
 }
 
-fn window_ns(args: &CompareArgs) -> Result<u64, CommandError> {
-    settings::window(args.duration)?;
-    match args.duration.ns {
-        WINDOW_MIN_NS.. => Ok(args.duration.ns),
-        _ => Err(CommandError::usage(format!(
-            "--duration {} is shorter than 1s: CPU time is sampled once a second",
-            args.duration
-        ))),
-    }
-}
-
 /// Percent of a flag, as a share.
 pub(crate) fn share(flag: &str, text: &str) -> Result<f64, CommandError> {
     let number = text.trim().trim_end_matches('%').trim_end();
@@ -421,8 +430,8 @@ mod tests {
             let plan = options(flags).settings(&[1.0, 1.0], true);
             (plan.precision, plan.blocks_max, plan.margin)
         };
-        assert_eq!(plan(&[]), (Some(0.012), COMPARE_BLOCKS_MAX, 0.02));
-        assert_eq!(plan(&["--margin", "5%"]), (Some(0.03), COMPARE_BLOCKS_MAX, 0.05));
+        assert_eq!(plan(&[]), (Some(0.006), COMPARE_BLOCKS_MAX, 0.02));
+        assert_eq!(plan(&["--margin", "5%"]), (Some(0.015), COMPARE_BLOCKS_MAX, 0.05));
         assert_eq!(plan(&["--blocks", "8"]), (None, 8, 0.02));
         assert_eq!(plan(&["--blocks", "30", "--precision", "1%"]), (Some(0.01), 30, 0.02));
     }
@@ -454,7 +463,10 @@ mod tests {
 
     #[test]
     fn a_block_is_about_as_long_as_its_trials() {
-        let block_s = |flags: &[&str]| options(flags).block_ns(true) as f64 / NS_PER_S as f64;
+        let block_s = |flags: &[&str]| {
+            let flags = [&["--one-at-a-time"], flags].concat();
+            options(&flags).block_ns(true) as f64 / NS_PER_S as f64
+        };
         assert_eq!(block_s(&["-d", "4s", "--warmup", "1s"]), 2.0 * (2.0 * 5.5 + 0.5) + 2.75);
         assert_eq!(block_s(&["-d", "1s", "--warmup", "0s", "--only", "fixed"]), 2.0 * 2.0 + 1.75);
         let searched = ["-d", "4s", "--warmup", "1s", "--capacity"];

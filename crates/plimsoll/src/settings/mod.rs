@@ -108,6 +108,7 @@ impl Settings {
             keepalive: self.keepalive,
             threads,
             cpus: self.cpus.clone(),
+            turns: None,
             slo_ns: self.slo_ns,
             quantiles: self.quantiles.clone(),
             seed: self.seed,

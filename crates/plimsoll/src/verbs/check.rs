@@ -92,6 +92,7 @@ fn of_machine(args: &CheckArgs, load: Load) -> Result<Looked, CommandError> {
         companions: watch::companions([], &observe),
         backends: Backends::default(),
         neighbours: Vec::new(),
+        takes_turns: false,
     };
     let progress = Progress::new(args.quiet);
     progress.say("looking at this machine");

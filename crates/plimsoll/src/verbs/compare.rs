@@ -61,7 +61,7 @@ pub(super) fn measure(args: &CompareArgs, checked: &Checked, stop: &Arc<AtomicBo
     check.iter().for_each(|row| progress.line(&report::terminal::check_row(row)));
     journal.tell(SessionEvent::Blocks { settings: Box::new(settings.clone()), arms: looked, check });
     let looked = (journal, agents, sessions);
-    let mut arms = Arms::new(args, checked, stop, settings.rate_per_s, looked, progress);
+    let mut arms = Arms::new(args, checked, stop, settings.clone(), looked, progress);
     let mut search = BlockSearch::new(settings);
     let walked = walk(&mut search, &mut arms, stop);
     if args.profile && walked.is_ok() {

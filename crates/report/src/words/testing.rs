@@ -105,6 +105,8 @@ fn settings() -> CompareSettings {
         is_aa: false,
         capacity: None,
         duet: None,
+        windows: None,
+        at_once: None,
         without_canary: false,
         times: CompareTimes::default(),
     }

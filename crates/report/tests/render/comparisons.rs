@@ -69,6 +69,8 @@ pub(crate) fn compared() -> CompareRecord {
             is_aa: false,
             capacity: None,
             duet: None,
+            windows: None,
+            at_once: None,
             without_canary: false,
             times: CompareTimes::default(),
         }),

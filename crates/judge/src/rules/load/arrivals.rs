@@ -51,7 +51,9 @@ fn check(evidence: &Evidence) -> Outcome {
     }
     let is_poisson = arrivals == Arrivals::Poisson;
     let gap_ns = NS_PER_S as f64 / rate_per_s;
-    let misfit = match is_poisson && gap_ns >= GAP_MIN_NS {
+    // Between two turns there is a gap that no arrival process has.
+    let has_own_gaps = is_poisson && gap_ns >= GAP_MIN_NS && evidence.plan.turns.is_none();
+    let misfit = match has_own_gaps {
         true => exponential_misfit(of_whole_load(evidence), RESOLUTION_NS),
         false => None,
     };

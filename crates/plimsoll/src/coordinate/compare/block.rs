@@ -31,19 +31,41 @@ pub(crate) struct Trial {
     /// Variant, from 0; none for the canary.
     pub(crate) arm: Option<usize>,
     pub(crate) load: CompareLoad,
-    /// Where it runs, and beside which; none outside a duet.
+    /// Where it runs, and beside which; none of one that is measured by itself.
     pub(crate) place: Option<Place>,
     /// True if it takes the place of another.
     pub(crate) is_again: bool,
     again: u32,
+    pub(crate) before: ServedBefore,
 }
 
-/// Where a trial of a duet runs.
+/// What the server of a trial has done before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ServedBefore {
+    /// It was started, or had a rest.
+    Nothing,
+    /// It had another load in the same block.
+    OtherLoad,
+    /// It had the same load in the same block, seconds ago.
+    SameLoad,
+}
+
+/// Variants of a block of which one was disturbed more than another, or too much.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Uneven {
+    pub(crate) load: CompareLoad,
+    /// The variant that was disturbed most, and the share of its windows that was undisturbed.
+    pub(crate) most: (usize, f64),
+    /// The same of the variant that was disturbed least.
+    pub(crate) least: (usize, f64),
+}
+
+/// Place of a trial beside another at the same time: in a duet, or where both take turns at sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// Set of CPUs, from 0.
+    /// Set of CPUs, or turn; from 0.
     pub(crate) set: usize,
-    /// Variant that is measured at the same time, on the other set.
+    /// Variant that is measured at the same time, on the other set or in the other turns.
     pub(crate) beside: usize,
     /// True if that one is asked for next, false if it was asked for before.
     pub(crate) is_first: bool,
@@ -54,6 +76,44 @@ impl Block {
     pub(crate) fn new(order: Vec<usize>, loads: &[CompareLoad], repeats: u32, counts_anyway: bool) -> Self {
         let arms = order.iter().flat_map(|arm| loads.iter().map(|load| Trial::new(Some(*arm), *load, None)));
         let trials = arms.collect();
+        Self::of(trials, order, false, repeats, counts_anyway)
+    }
+
+    /// All servers run, and the variants take turns within seconds: each of them has so many windows at each load. The order of
+    /// every other round is that of the round before in reverse, so that what gets slower steadily does so for all alike. A
+    /// search is not divided, and a load that two variants have `at_once`, in turns of a tenth of a second, has one window.
+    pub(crate) fn in_turns(
+        order: Vec<usize>,
+        loads: &[CompareLoad],
+        (windows, at_once): (u64, Option<CompareLoad>),
+        repeats: u32,
+        counts_anyway: bool,
+    ) -> Self {
+        let rounds = loads.iter().enumerate().flat_map(|(nth, load)| {
+            let is_one = *load == CompareLoad::Capacity || Some(*load) == at_once;
+            (0..if is_one { 1 } else { windows }).map(move |window| {
+                let before = match (window, nth) {
+                    (0, 0) => ServedBefore::Nothing,
+                    (0, _) => ServedBefore::OtherLoad,
+                    _ => ServedBefore::SameLoad,
+                };
+                (*load, before)
+            })
+        });
+        let trials = rounds.enumerate().flat_map(|(round, (load, before))| {
+            let mut arms = order.clone();
+            if round % 2 == 1 {
+                arms.reverse();
+            }
+            let [one, other] = [arms.first(), arms.last()].map(|arm| arm.copied().unwrap_or_default());
+            let is_at_once = Some(load) == at_once;
+            arms.into_iter().enumerate().map(move |(turn, arm)| {
+                let beside = if turn == 0 { other } else { one };
+                let place = Place { set: turn, beside, is_first: turn == 0 };
+                Trial { before, ..Trial::new(Some(arm), load, is_at_once.then_some(place)) }
+            })
+        });
+        let trials = trials.collect();
         Self::of(trials, order, false, repeats, counts_anyway)
     }
 
@@ -114,19 +174,22 @@ impl Block {
 
     /// True if one variant was disturbed more than the others, or too much.
     pub(crate) fn is_disturbed(&self) -> bool {
+        self.uneven().is_some()
+    }
+
+    /// Which variant was disturbed more than which other, at the first load at which that is so.
+    pub(crate) fn uneven(&self) -> Option<Uneven> {
         if self.is_duet {
-            let counted: Vec<&Outcome> = self.counted().map(|(_, outcome)| outcome).collect();
-            return counted.chunks_exact(2).any(|both| are_unlike(both[0], both[1]));
-        }
-        let mut by_load: BTreeMap<CompareLoad, Vec<Option<f64>>> = BTreeMap::new();
-        for (trial, outcome) in self.counted() {
-            by_load.entry(trial.load).or_default().push(outcome.clean_share);
+            let counted: Vec<(&Trial, &Outcome)> = self.counted().collect();
+            return counted.chunks_exact(2).find_map(|both| uneven_pair(both[0], both[1]));
         }
         // A load that takes all CPUs may be disturbed more than another, in all variants alike.
-        by_load.into_values().any(|shares| {
-            let shares: Option<Vec<f64>> = shares.into_iter().collect();
-            shares.is_some_and(|shares| stats::should_repeat_block(&shares))
-        })
+        let mut by_load: BTreeMap<CompareLoad, BTreeMap<usize, Vec<Option<f64>>>> = BTreeMap::new();
+        for (trial, outcome) in self.counted() {
+            let Some(arm) = trial.arm else { continue };
+            by_load.entry(trial.load).or_default().entry(arm).or_default().push(outcome.clean_share);
+        }
+        by_load.into_iter().find_map(|(load, arms)| uneven_load(load, &arms))
     }
 
     /// The trials that count within the block, without the canary.
@@ -207,12 +270,37 @@ impl Block {
 
 impl Trial {
     const fn new(arm: Option<usize>, load: CompareLoad, place: Option<Place>) -> Self {
-        Self { arm, load, place, is_again: false, again: 0 }
+        Self { arm, load, place, is_again: false, again: 0, before: ServedBefore::Nothing }
     }
 }
 
-/// True if one of two at the same time was disturbed more than the other, or their figures rest on different parts of the window.
-fn are_unlike(one: &Outcome, other: &Outcome) -> bool {
-    one.says_little != other.says_little
-        || one.clean_share.zip(other.clean_share).is_some_and(|(one, other)| stats::should_repeat_duet([one, other]))
+/// The variants of two at the same time of which one was disturbed more than the other, or whose figures rest on different parts
+/// of the window.
+fn uneven_pair(one: (&Trial, &Outcome), other: (&Trial, &Outcome)) -> Option<Uneven> {
+    let shares = one.1.clean_share.zip(other.1.clean_share);
+    let is_uneven = one.1.says_little != other.1.says_little
+        || shares.is_some_and(|(one, other)| stats::should_repeat_duet([one, other]));
+    let of = |of: (&Trial, &Outcome)| (of.0.arm.unwrap_or_default(), of.1.clean_share.unwrap_or(1.0));
+    let ((most, least), load) = (sorted(of(one), of(other)), one.0.load);
+    is_uneven.then_some(Uneven { load, most, least })
+}
+
+/// The same of the variants at a load, each by the mean of its windows; none where nobody kept an account.
+fn uneven_load(load: CompareLoad, arms: &BTreeMap<usize, Vec<Option<f64>>>) -> Option<Uneven> {
+    let mean = |shares: &Vec<Option<f64>>| {
+        let known: Option<Vec<f64>> = shares.iter().copied().collect();
+        known.map(|known| known.iter().sum::<f64>() / known.len().max(1) as f64)
+    };
+    let shares: Option<Vec<(usize, f64)>> = arms.iter().map(|(arm, shares)| Some((*arm, mean(shares)?))).collect();
+    let shares = shares?;
+    let (first, rest) = shares.split_first()?;
+    let (most, least) =
+        rest.iter().fold((*first, *first), |(most, least), one| (sorted(most, *one).0, sorted(least, *one).1));
+    let clean: Vec<f64> = shares.iter().map(|(_, share)| *share).collect();
+    stats::should_repeat_block(&clean).then_some(Uneven { load, most, least })
+}
+
+/// The one with the smaller share first.
+fn sorted(one: (usize, f64), other: (usize, f64)) -> ((usize, f64), (usize, f64)) {
+    if other.1 < one.1 { (other, one) } else { (one, other) }
 }

@@ -1,5 +1,5 @@
 //! Comparison of variants in blocks: each block has a canary, unless this machine has no part in what is measured, and each
-//! variant once, in shuffled order.
+//! variant in shuffled order: several short windows in turns where all servers can run at the same time, or else once.
 //!
 //! A pure machine: the record of a comparison is made by putting its trials to the same machine again. A trial of which
 //! too little was undisturbed is made again, a block in which one variant was disturbed more than the others is measured
@@ -12,12 +12,12 @@ mod budget;
 mod canary;
 
 use super::Search;
-pub(crate) use block::{Block, Made, Place};
+pub(crate) use block::{Block, Made, Place, ServedBefore, Uneven};
 pub(crate) use bound::Open;
 pub(crate) use budget::{budget_text, least_blocks, refusal};
 pub(crate) use canary::{canaries, deviating};
-use model::{Bound, CompareEnd, CompareLoad, CompareMetric, CompareSettings};
-use stats::{BLOCK_REPEATS_MAX, Looks, RUNS_MIN, Stop, effect, precision, shuffled_blocks};
+use model::{Bound, Call, CompareEnd, CompareLoad, CompareMetric, CompareSettings};
+use stats::{BLOCK_REPEATS_MAX, Looks, RUNS_MIN, effect, precision, shuffled_blocks};
 use std::collections::BTreeMap;
 
 /// Blocks after which the spread is known well enough to say how many are needed.
@@ -48,20 +48,22 @@ pub(crate) struct Asked {
     /// Variant, from 0, the baseline; none for the canary.
     pub(crate) arm: Option<usize>,
     pub(crate) load: CompareLoad,
-    /// Where it runs, and beside which; none outside a duet.
+    pub(crate) before: ServedBefore,
+    /// Where it runs, and beside which; none of one that is measured by itself.
     pub(crate) place: Option<Place>,
     /// True if it takes the place of one that was too disturbed.
     pub(crate) is_again: bool,
-    /// True if its block takes the place of one that was disturbed unevenly.
-    pub(crate) is_block_again: bool,
+    /// How the block before it was disturbed, of which its block takes the place.
+    pub(crate) block_before: Option<Uneven>,
     /// Time left within the budget; ns.
     pub(crate) left_ns: u64,
     /// About how long a block takes; ns.
     pub(crate) block_ns: u64,
-    /// Blocks in all that are needed: those of an interval, and once the spread is known those of the wanted precision.
+    /// Blocks after which it is looked next whether all is decided, or at which the wanted precision is reached before; all
+    /// of them where their number is fixed.
     pub(crate) blocks_needed: u64,
-    /// Wanted half-width of the intervals, relative; none where the number of blocks is fixed.
-    pub(crate) wanted: Option<f64>,
+    /// True if their number is fixed.
+    pub(crate) is_fixed: bool,
 }
 
 /// What came of a trial.
@@ -144,11 +146,12 @@ impl BlockSearch {
         counted > 0 && (0..self.settings.arms as usize).all(|arm| self.pairs(arm, load, metric).len() == counted)
     }
 
-    /// Confidence of the intervals of a quantity.
-    pub(crate) fn confidence(&self, load: CompareLoad, metric: CompareMetric) -> f64 {
-        let Some(looks) = self.looks() else { return 1.0 - ONE_LOOK_ALPHA / (self.variants().max(1) as f64) };
-        let is_primary = self.primary(load) == Some(metric);
-        looks.confidence(if is_primary { self.look(&looks, load, metric) } else { None })
+    /// Confidence of the intervals.
+    pub(crate) fn confidence(&self) -> f64 {
+        match self.looks() {
+            Some(looks) => looks.confidence(),
+            None => 1.0 - ONE_LOOK_ALPHA / (self.variants().max(1) as f64),
+        }
     }
 
     /// When to look, and what for; none where the number of blocks is fixed.
@@ -157,14 +160,8 @@ impl BlockSearch {
         settings.precision.map(|wanted_half_width| Looks {
             wanted_half_width,
             margin: settings.margin,
-            blocks_max: settings.blocks_max,
             variants: self.variants(),
         })
-    }
-
-    fn look(&self, looks: &Looks, load: CompareLoad, metric: CompareMetric) -> Option<Stop> {
-        let pairs: Vec<Vec<(f64, f64)>> = (1..=self.variants()).map(|arm| self.pairs(arm, load, metric)).collect();
-        looks.look(&pairs.iter().map(Vec::as_slice).collect::<Vec<_>>())
     }
 
     /// Variants without the baseline.
@@ -197,36 +194,61 @@ impl BlockSearch {
         }
     }
 
-    /// Whether the intervals that decide are all that is wanted.
+    /// Whether the quantities that decide say all that is wanted.
     fn looked(&self) -> Option<CompareEnd> {
         let looks = self.looks().filter(|_| self.counted() >= PILOT)?;
-        let primary = self.settings.loads.iter().filter_map(|load| Some((*load, self.primary(*load)?)));
-        let stops: Option<Vec<Stop>> = primary.map(|(load, metric)| self.look(&looks, load, metric)).collect();
-        let stops = stops.filter(|stops| !stops.is_empty() && !stops.contains(&Stop::BlocksEnded))?;
-        let is_clear = stops.contains(&Stop::Clear);
-        Some(if is_clear { CompareEnd::Clear } else { CompareEnd::Precise })
+        let primary = self.primaries();
+        if primary.is_empty() {
+            return None;
+        }
+        let all_arms = 1..=self.variants();
+        if Looks::is_planned(self.counted()) && all_arms.clone().all(|arm| self.is_settled(&looks, &primary, arm)) {
+            return Some(CompareEnd::Clear);
+        }
+        let is_precise = |(load, metric): &(CompareLoad, CompareMetric)| {
+            all_arms.clone().all(|arm| looks.is_precise(&self.pairs(arm, *load, *metric)))
+        };
+        primary.iter().all(is_precise).then_some(CompareEnd::Precise)
     }
 
-    /// Blocks in all that are needed: before the pilot is over those of an interval, then those of the wanted precision.
+    /// True if nothing that a variant may still show changes the answer: it is worse in something, or all of it can be called.
+    fn is_settled(&self, looks: &Looks, primary: &[(CompareLoad, CompareMetric)], arm: usize) -> bool {
+        let call = |(load, metric): &(CompareLoad, CompareMetric)| {
+            looks.call(&self.pairs(arm, *load, *metric), metric.wanted())
+        };
+        let calls: Vec<Call> = primary.iter().map(call).collect();
+        calls.contains(&Call::Worse) || !calls.contains(&Call::CannotTell)
+    }
+
+    /// The quantities that decide, one of each load at which one is known.
+    fn primaries(&self) -> Vec<(CompareLoad, CompareMetric)> {
+        self.settings.loads.iter().filter_map(|load| Some((*load, self.primary(*load)?))).collect()
+    }
+
+    /// Blocks in all that are needed: those of an interval, then those of the next look or, if these are fewer, those of the
+    /// wanted precision.
     pub(crate) fn blocks_needed(&self) -> u64 {
-        self.precision_needs().unwrap_or_else(|| match self.settings.precision {
-            Some(_) => least_blocks(self.settings.blocks_max),
+        match self.settings.precision {
+            Some(_) if self.counted() < PILOT => least_blocks(self.settings.blocks_max),
+            Some(_) => {
+                let planned = Looks::next_planned(self.counted());
+                self.precision_needs().map_or(planned, |needed| needed.min(planned)).min(self.settings.blocks_max)
+            }
             None => self.settings.blocks_max,
-        })
+        }
     }
 
     /// Blocks in all that the quantities which decide need for the wanted precision; none before the pilot is over.
     fn precision_needs(&self) -> Option<u64> {
         let wanted = self.settings.precision.filter(|_| self.counted() >= PILOT)?;
-        let primary = self.settings.loads.iter().filter_map(|load| Some((*load, self.primary(*load)?)));
-        let of_arms = primary.flat_map(|(load, metric)| {
-            let confidence = self.confidence(load, metric);
+        let confidence = self.confidence();
+        let of_arms = self.primaries().into_iter().flat_map(|(load, metric)| {
             (1..=self.variants()).filter_map(move |arm| {
                 let effect = effect(&self.pairs(arm, load, metric), confidence)?;
                 precision(&effect, wanted, confidence).blocks_needed
             })
         });
-        of_arms.max().map(|needed| needed.min(self.settings.blocks_max))
+        of_arms.max().map(|needed| needed.max(self.counted() + 1).min(self.settings.blocks_max))
     }
 
     /// About how much longer the blocks take that are still needed, at the pace so far; 0 where enough of them count. ns
@@ -243,8 +265,15 @@ impl BlockSearch {
             let repeated = self.blocks.iter().filter(|block| !block.counts()).count() as u64;
             let counts_anyway = repeats >= BLOCK_REPEATS_MAX
                 || repeated >= self.counted().max(REPEATED_BLOCKS.min(self.settings.blocks_max));
-            let block = if self.settings.duet.is_some() { Block::duet } else { Block::new };
-            let block = block(order.clone(), &self.settings.loads, repeats, counts_anyway);
+            let (order, loads) = (order.clone(), &self.settings.loads);
+            let block = match self.settings.windows {
+                _ if self.settings.duet.is_some() => Block::duet(order, loads, repeats, counts_anyway),
+                Some(windows) => {
+                    let at_once = self.settings.at_once.map(|_| CompareLoad::Fixed);
+                    Block::in_turns(order, loads, (windows, at_once), repeats, counts_anyway)
+                }
+                None => Block::new(order, loads, repeats, counts_anyway),
+            };
             self.blocks.push(if self.settings.without_canary { block.without_canary() } else { block });
         }
     }
@@ -261,7 +290,8 @@ impl Search for BlockSearch {
             }
             self.begin();
         }
-        let is_block_again = self.blocks.iter().rev().nth(1).is_some_and(|before| !before.counts());
+        let before = self.blocks.iter().rev().nth(1).filter(|before| !before.counts());
+        let block_before = before.and_then(Block::uneven);
         let (block, counted) = (self.blocks.len() as u64 - 1, self.counted());
         let (number, left_ns) = (self.trials + 1, self.settings.times.budget_ns.saturating_sub(self.spent_ns));
         let next = self.blocks.last()?.next()?;
@@ -272,13 +302,14 @@ impl Search for BlockSearch {
             counted,
             arm,
             load,
+            before: next.before,
             place: next.place,
             is_again: next.is_again,
-            is_block_again,
+            block_before,
             left_ns,
             block_ns: self.block_ns(),
             blocks_needed: self.blocks_needed(),
-            wanted: self.settings.precision,
+            is_fixed: self.settings.precision.is_none(),
         })
     }
 

@@ -23,6 +23,8 @@ fn settings() -> CompareSettings {
         is_aa: false,
         capacity: None,
         duet: None,
+        windows: None,
+        at_once: None,
         without_canary: false,
         times: CompareTimes { budget_ns: 3_600 * NS_PER_S, ..CompareTimes::default() },
     }
@@ -114,7 +116,7 @@ fn compared(settings: CompareSettings, lab: &mut Lab<'_>) -> BlockSearch {
 }
 
 fn called(search: &BlockSearch, arm: usize) -> (model::Effect, Call) {
-    let confidence = search.confidence(CompareLoad::Fixed, CPU);
+    let confidence = search.confidence();
     let effect = effect(&search.pairs(arm, CompareLoad::Fixed, CPU), confidence).expect("there are blocks");
     (effect, stats::call(&effect.ratio, Direction::LowerIsBetter, search.settings().margin))
 }
@@ -158,7 +160,92 @@ fn a_known_effect_is_found_in_spite_of_drift_and_no_more_blocks_are_made_than_it
 #[test]
 fn variants_that_do_not_differ_are_the_same() {
     let search = compared(settings(), &mut Lab { noise: 0.005, ..Lab::default() });
-    assert_eq!((called(&search, 1).1, search.end()), (Call::Same, Some(CompareEnd::Precise)));
+    assert_eq!((called(&search, 1).1, search.end()), (Call::Same, Some(CompareEnd::Clear)));
+}
+
+/// Two per cent matter, and three are there: until the intervals were narrow, "cannot tell" was the end.
+#[test]
+fn a_change_a_little_beyond_the_margin_is_called_and_one_on_the_margin_goes_on_until_it_is_precise() {
+    let looks = CompareSettings { precision: Some(0.006), ..settings() };
+    let beyond = compared(looks.clone(), &mut Lab { ratios: vec![1.0, 1.035], noise: 0.005, ..Lab::default() });
+    assert_eq!((called(&beyond, 1).1, beyond.end()), (Call::Worse, Some(CompareEnd::Clear)));
+    assert!(beyond.counted() <= 12, "{}", beyond.counted());
+    let on = compared(looks, &mut Lab { ratios: vec![1.0, 1.02], noise: 0.01, ..Lab::default() });
+    assert_eq!((called(&on, 1).1, on.end()), (Call::CannotTell, Some(CompareEnd::Precise)));
+}
+
+/// What is noisier cannot change the answer any more.
+#[test]
+fn a_variant_that_is_worse_in_something_needs_no_more_blocks_for_the_rest() {
+    struct Uneven<'a>(Lab<'a>);
+    impl Measure<BlockSearch> for Uneven<'_> {
+        type Measured = u64;
+        fn measure(&mut self, asked: &Asked) -> Result<(Outcome, u64), CommandError> {
+            self.0.noise = if asked.load == CompareLoad::Saturated { 0.2 } else { 0.002 };
+            self.0.measure(asked)
+        }
+        fn keep(&mut self, asked: &Asked, number: u64) -> Result<(), CommandError> {
+            self.0.keep(asked, number)
+        }
+    }
+    let measured = |ratio: f64| {
+        let mut lab = Uneven(Lab { ratios: vec![1.0, ratio], state: 11, ..Lab::default() });
+        let mut search = BlockSearch::new(CompareSettings { blocks_max: 20, ..settings() });
+        walk(&mut search, &mut lab, &AtomicBool::new(false)).unwrap();
+        (search.counted(), search.end())
+    };
+    assert_eq!(measured(1.1), (PILOT, Some(CompareEnd::Clear)), "it costs more CPU, whatever its goodput");
+    assert_eq!(measured(0.95), (20, Some(CompareEnd::BlocksDone)), "its goodput may still be worse");
+}
+
+/// Blocks of two windows at each load, the fixed one at once where that is so.
+fn in_turns(at_once: bool) -> CompareSettings {
+    let at_once = at_once.then_some(model::AtOnce { turn_ns: NS_PER_S / 11, window_ns: 6 * NS_PER_S });
+    CompareSettings { windows: Some(2), at_once, precision: None, blocks_max: 3, ..settings() }
+}
+
+#[test]
+fn variants_take_turns_within_a_block_and_each_is_once_before_and_once_after_the_other() {
+    let mut lab = Lab { noise: 0.0, ..Lab::default() };
+    let search = compared(in_turns(false), &mut lab);
+    for (block, trials) in search.blocks().iter().zip(lab.kept.chunks(9)) {
+        let [one, other] = block.order[..] else { panic!("two variants") };
+        let arms: Vec<usize> = trials.iter().filter_map(|asked| asked.arm).collect();
+        assert_eq!(arms, [one, other, other, one].repeat(2));
+        let before: Vec<ServedBefore> = trials[1..].iter().map(|asked| asked.before).collect();
+        use ServedBefore::{Nothing, OtherLoad, SameLoad};
+        assert_eq!(before, [Nothing, Nothing, SameLoad, SameLoad, OtherLoad, OtherLoad, SameLoad, SameLoad]);
+        // The machine gets slower from trial to trial: what comes of it is in both.
+        let of = |arm| block.value(arm, CompareLoad::Fixed, CPU).expect("it was measured");
+        assert!((of(0) / of(1) - 1.0).abs() < 1e-5, "{} {}", of(0), of(1));
+    }
+}
+
+#[test]
+fn two_variants_have_the_fixed_load_at_once_and_each_has_the_first_turn_as_often() {
+    let mut lab = Lab::default();
+    let search = compared(CompareSettings { blocks_max: 16, ..in_turns(true) }, &mut lab);
+    let mut firsts = [0, 0];
+    for (block, trials) in search.blocks().iter().zip(lab.kept.chunks(7)) {
+        let places: Vec<(usize, Place)> = trials.iter().filter_map(|asked| Some((asked.arm?, asked.place?))).collect();
+        let [(one, at), (other, beside)] = places[..] else { panic!("{places:?}") };
+        assert_eq!((at.set, at.beside, beside.set, beside.beside), (0, other, 1, one));
+        assert!(at.is_first && !beside.is_first && trials[1].load == CompareLoad::Fixed);
+        assert_eq!(block.order, [one, other]);
+        firsts[one] += 1;
+    }
+    assert!(firsts.iter().all(|first| *first >= 4), "{firsts:?}");
+}
+
+#[test]
+fn windows_of_a_turn_are_disturbed_together_and_not_each_by_itself() {
+    let share_of = |disturbed: Vec<(u64, usize, f64)>| {
+        let mut lab = Lab { disturbed, ..Lab::default() };
+        let search = compared(in_turns(false), &mut lab);
+        search.blocks().iter().filter(|block| !block.counts()).count()
+    };
+    assert_eq!(share_of(vec![(0, 1, 0.7)]), 1, "one variant was disturbed more");
+    assert_eq!(share_of(vec![(0, 1, 0.7), (0, 0, 0.7)]), 0, "both alike");
 }
 
 #[test]
@@ -187,7 +274,10 @@ fn a_block_in_which_one_variant_was_disturbed_is_measured_again_whole() {
     let search = compared(fixed, &mut lab);
     let counts: Vec<bool> = search.blocks().iter().map(Block::counts).collect();
     assert_eq!(counts, [true, true, false, true, true, true, true]);
-    assert!(lab.kept.iter().filter(|asked| asked.is_block_again).all(|asked| asked.block == 3));
+    let again: Vec<&Asked> = lab.kept.iter().filter(|asked| asked.block_before.is_some()).collect();
+    assert!(!again.is_empty() && again.iter().all(|asked| asked.block == 3));
+    let uneven = Uneven { load: CompareLoad::Fixed, most: (1, 0.7), least: (0, 1.0) };
+    assert_eq!(again[0].block_before, Some(uneven), "who was disturbed, and by how much");
     assert_eq!(search.pairs(1, CompareLoad::Fixed, CPU).len(), 6);
 }
 
@@ -392,7 +482,7 @@ fn a_duet_is_measured_again_where_one_was_disturbed_more_and_kept_where_both_wer
     let counts: Vec<bool> = search.blocks().iter().map(Block::counts).collect();
     assert_eq!(counts, [true, true, true, false, true, true, true]);
     assert!(lab.kept.iter().all(|(asked, _)| !asked.is_again), "none of two at once by itself");
-    assert!(lab.kept.iter().filter(|(asked, _)| asked.is_block_again).all(|(asked, _)| asked.block == 4));
+    assert!(lab.kept.iter().filter(|(asked, _)| asked.block_before.is_some()).all(|(asked, _)| asked.block == 4));
     // Figures of which one rests on the undisturbed time and the other on all are not alike.
     let mut lab = DuetLab::new(1.0, 1.0);
     lab.disturbed = vec![(0, 0, [0.29, 0.31])];

@@ -2,7 +2,7 @@
 
 use super::bounds::Merged;
 use crate::coordinate::compare::{BlockSearch, Open};
-use model::{ArmRecord, Call, CompareLoad, CompareMetric, Direction, Effect, Estimate, MetricRecord, PositionRecord};
+use model::{ArmRecord, Call, CompareLoad, CompareMetric, Effect, Estimate, MetricRecord, PositionRecord};
 use stats::{Looks, call, effect, geometric_mean, precision, with_holm};
 use std::collections::BTreeMap;
 
@@ -42,7 +42,7 @@ fn of_metric(
     metric: CompareMetric,
 ) -> Vec<MetricRecord> {
     let settings = search.settings();
-    let confidence = search.confidence(load, metric);
+    let confidence = search.confidence();
     let wanted = settings.precision.unwrap_or_else(|| Looks::half_width_for(settings.margin));
     let variants = 1..settings.arms as usize;
     let pairs: Vec<_> = variants.clone().map(|arm| search.pairs(arm, load, metric)).collect();
@@ -66,7 +66,7 @@ fn of_metric(
             value: geometric_mean(&values),
             ratio,
             bound: merged.why(search, arm, load, metric),
-            call: call(&ratio, direction(metric), settings.margin),
+            call: call(&ratio, metric.wanted(), settings.margin),
             method: Some(effect.method),
             p_value: effect.p_value.filter(|_| open == Open::default()),
             p_adjusted: effect.p_adjusted.filter(|_| open == Open::default()),
@@ -82,24 +82,11 @@ pub(super) fn positions(search: &BlockSearch) -> Vec<PositionRecord> {
     let settings = search.settings();
     let of = |load: CompareLoad, metric: CompareMetric| {
         let ratio = effect(&search.sets(load, metric), POSITION_CONFIDENCE)?.ratio;
-        let is_large = matches!(call(&ratio, direction(metric), settings.margin), Call::Better | Call::Worse);
+        let is_large = matches!(call(&ratio, metric.wanted(), settings.margin), Call::Better | Call::Worse);
         Some(PositionRecord { metric, load, ratio, is_large })
     };
     let all = settings.loads.iter().flat_map(|load| load.metrics().iter().map(move |metric| (*load, *metric)));
     all.filter(|(load, metric)| search.is_known(*load, *metric)).filter_map(|(load, metric)| of(load, metric)).collect()
-}
-
-/// Which way a quantity is wanted to go.
-pub(crate) const fn direction(metric: CompareMetric) -> Direction {
-    match metric {
-        CompareMetric::GoodputPerS | CompareMetric::CapacityPerS => Direction::HigherIsBetter,
-        CompareMetric::ServerCpuNsPerRequest
-        | CompareMetric::ResponseP50Ns
-        | CompareMetric::ResponseP90Ns
-        | CompareMetric::ResponseP95Ns
-        | CompareMetric::ResponseP99Ns
-        | CompareMetric::ServerRssBytes => Direction::LowerIsBetter,
-    }
 }
 
 const fn why_unknown(metric: CompareMetric) -> &'static str {

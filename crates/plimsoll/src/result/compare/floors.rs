@@ -74,6 +74,8 @@ mod tests {
             is_aa: true,
             capacity: None,
             duet: None,
+            windows: None,
+            at_once: None,
             without_canary: false,
             times: CompareTimes { budget_ns: 3_600 * NS_PER_S, ..CompareTimes::default() },
         });

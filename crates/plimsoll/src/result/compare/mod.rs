@@ -12,13 +12,13 @@ mod trial;
 
 use super::Facts;
 use crate::coordinate::Search;
-use crate::coordinate::compare::{Block, BlockSearch, Made, budget_text, canaries, deviating};
+use crate::coordinate::compare::{Block, BlockSearch, Made, Uneven, budget_text, canaries, deviating};
 use bounds::Merged;
 use capacity::FoundCapacity;
 pub(super) use capacity::SearchedCapacity;
 use evidence::EvidenceBuilder;
 use judge::{ComparedLoad, ComparisonClaim, FailIf, judge_comparison, responses_differ};
-use model::human::{count, time};
+use model::human::{count, percent, time};
 use model::{
     ArmLoadRecord, ArmRecord, BlockRecord, Call, CompareEnd, CompareLoad, CompareRecord, CompareTrialRecord,
     CompareValues, Evidence, FORMAT_COMPARE, FailIfRecord, FailIfState, MetricRecord, Verdict, VerdictState,
@@ -96,7 +96,7 @@ fn reason(facts: &Facts, ended: CompareEnd, search: &BlockSearch) -> String {
         (CompareEnd::BudgetEnded, None) => match search.more_ns() {
             0 => ended.words().to_owned(),
             more_ns => format!(
-                "{}; {} of the {} blocks that are needed count, so about {} more would do: --budget {}",
+                "{}; {} of the {} blocks count after which it is looked next, so about {} more are needed: --budget {}",
                 ended.words(),
                 count(search.counted()),
                 count(search.blocks_needed()),
@@ -272,6 +272,19 @@ impl<'a> Walked<'a> {
     }
 }
 
+/// Which variant was disturbed more than which other, in half a sentence.
+pub(crate) fn uneven_words(uneven: &Uneven, name: impl Fn(usize) -> String) -> String {
+    let disturbed = |(_, clean): (usize, f64)| percent(1.0 - clean);
+    format!(
+        "at {} '{}' was disturbed for {} of its time and '{}' for {}",
+        uneven.load.words(),
+        name(uneven.most.0),
+        disturbed(uneven.most),
+        name(uneven.least.0),
+        disturbed(uneven.least)
+    )
+}
+
 fn block_record(block: &Block, canary_deviates: bool, arms: &[ArmRecord]) -> BlockRecord {
     let mut values: BTreeMap<String, CompareValues> = BTreeMap::new();
     for ((arm, load), of_load) in block.values() {
@@ -280,7 +293,8 @@ fn block_record(block: &Block, canary_deviates: bool, arms: &[ArmRecord]) -> Blo
     let why = match (block.is_complete(), block.counts()) {
         (_, true) => None,
         (true, false) => {
-            Some("one variant was disturbed more than the others, so the block was measured again".to_owned())
+            let why = block.uneven().map_or_else(String::new, |uneven| uneven_words(&uneven, |arm| name(arms, arm)));
+            Some(format!("{why}, so the block was measured again"))
         }
         (false, false) => Some("not complete".to_owned()),
     };

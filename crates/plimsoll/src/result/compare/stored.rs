@@ -3,7 +3,6 @@
 //! Nothing is known of what varies from run to run but what each has within itself. So the interval of a ratio is as wide
 //! as the intervals of both runs allow, and a variant is called better or worse where even they decide; never the same.
 
-use super::effects::direction;
 use super::{bounds, conditions, trial_values, withhold};
 use crate::coordinate::compare::Open;
 use evidence::factors::{self, of_run};
@@ -208,7 +207,7 @@ fn of_metric(
     let bounds = [bounds::bound(baseline, metric), bounds::bound(run, metric)];
     let ratio = ratio(&one, &other, Open::of(bounds[0], bounds[1]))?;
     // A run against itself would be the same as well: that two runs agree is no equivalence.
-    let call = match call(&ratio, direction(metric), margin) {
+    let call = match call(&ratio, metric.wanted(), margin) {
         decided @ (Call::Better | Call::Worse) => decided,
         Call::SmallChange | Call::Same | Call::CannotTell => Call::CannotTell,
     };

@@ -40,6 +40,8 @@ fn settings(fail_if: &[&str]) -> CompareSettings {
         is_aa: false,
         capacity: None,
         duet: None,
+        windows: None,
+        at_once: None,
         without_canary: true,
         times: model::CompareTimes { budget_ns: 3_600 * NS_PER_S, ..model::CompareTimes::default() },
     }

@@ -21,9 +21,9 @@ const FIXED_SHARE_MAX: f64 = 0.6;
 /// Why a duet of them would say nothing.
 pub(super) fn duet(args: &CompareArgs, arms: &[Arm]) -> Result<Duet, CommandError> {
     let refuse = |why: String| Err(CommandError::usage(format!("--duet {why}")));
-    let specs: Vec<&Spec> = arms.iter().filter_map(spec).collect();
+    let specs: Vec<&Spec> = arms.iter().filter_map(Arm::spec).collect();
     let url = arms.iter().find(|arm| matches!(arm.target, ArmTarget::Url(_)));
-    let ports: Vec<u16> = specs.iter().map(|spec| spec.settings.port).filter(|port| *port > 0).collect();
+    let ports: Vec<u16> = arms.iter().filter_map(Arm::port).collect();
     if args.measured.clients.server_host.is_some() {
         return refuse("divides the CPUs of this machine between servers and load; leave out --server-host".to_owned());
     }
@@ -62,13 +62,6 @@ pub(super) fn duet(args: &CompareArgs, arms: &[Arm]) -> Result<Duet, CommandErro
     match stack::duet(&usable_cpus()) {
         Ok(sets) => Ok(Duet { sets }),
         Err(why) => refuse(format!("needs two physical cores, one for each server: {why}")),
-    }
-}
-
-fn spec(arm: &Arm) -> Option<&Spec> {
-    match &arm.target {
-        ArmTarget::Serve(spec) => Some(spec),
-        ArmTarget::Url(_) | ArmTarget::Builtin => None,
     }
 }
 

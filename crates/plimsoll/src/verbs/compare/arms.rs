@@ -1,14 +1,14 @@
 //! Variants of a comparison: looked at before the blocks, and measured in them.
 
-mod duet;
 mod profile;
+mod together;
 mod told;
 
 use super::Checked;
 use super::capacity::BlockSearched;
 use crate::cli::compare::CompareArgs;
 use crate::coordinate::Measure;
-use crate::coordinate::compare::{Asked, BlockSearch, Outcome};
+use crate::coordinate::compare::{Asked, BlockSearch, Outcome, ServedBefore};
 use crate::environment;
 use crate::exit::{CommandError, Exit};
 use crate::journal::Journal;
@@ -24,15 +24,17 @@ use crate::store::{self, POINTS};
 use crate::verbs::measured::{CheckedTarget, plain_session};
 use clock::monotonic_ns;
 use model::{
-    ArmRecord, Change, CheckRow, CompareLoad, CompareTrialMade, Contract, DuetSet, MeasurementKind, SessionEvent,
+    ArmRecord, Change, CheckRow, CompareLoad, CompareSettings, CompareTrialMade, Contract, DuetSet, MeasurementKind,
+    SessionEvent,
 };
 use observe::TakenFingerprint;
 use stack::Spec;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use told::{Told, words};
+use told::Told;
 
 /// What is known of the variants before the blocks.
 pub(super) struct Looked {
@@ -82,7 +84,7 @@ pub(super) fn look(args: &CompareArgs, checked: &Checked, stop: &Arc<AtomicBool>
             None => begin(args, arm, checked, cpus, stop)?,
             Some(looked) => open(args, target, arm, AgentsFrom::Share(&looked.agents), cpus, stop).map_err(named)?,
         };
-        cpus.map_or(Ok(()), |cpus| duet::refuse_elsewhere(arm, &session, cpus))?;
+        cpus.map_or(Ok(()), |cpus| together::refuse_elsewhere(arm, &session, cpus))?;
         let contract = contract(options, &session);
         if let Some(looked) = &looked {
             let baseline = &looked.arms[0];
@@ -241,12 +243,13 @@ pub(super) struct Arms<'a> {
     options: &'a CompareOptions,
     target: &'a CheckedTarget,
     stop: &'a Arc<AtomicBool>,
-    rate_per_s: f64,
+    settings: CompareSettings,
     journal: Journal,
     agents: SessionAgents,
     sessions: Vec<Option<Session>>,
-    /// A server of ours that runs, with its block and variant.
-    running: Option<(u64, usize, Session)>,
+    /// Servers of ours that run, by variant, and the block for which they were started.
+    running: BTreeMap<usize, Session>,
+    running_in: u64,
     /// The second of two trials that were made at the same time, until it is asked for.
     second: Option<Kept>,
     progress: Progress,
@@ -265,13 +268,26 @@ impl<'a> Arms<'a> {
         args: &'a CompareArgs,
         checked: &'a Checked,
         stop: &'a Arc<AtomicBool>,
-        rate_per_s: f64,
+        settings: CompareSettings,
         (journal, agents, sessions): (Journal, SessionAgents, Vec<Option<Session>>),
         progress: Progress,
     ) -> Self {
         let Checked { options, target } = checked;
-        let (running, second, told) = (None, None, Told::default());
-        Self { args, options, target, stop, rate_per_s, journal, agents, sessions, running, second, progress, told }
+        Self {
+            args,
+            options,
+            target,
+            stop,
+            settings,
+            journal,
+            agents,
+            sessions,
+            running: BTreeMap::new(),
+            running_in: 0,
+            second: None,
+            progress,
+            told: Told::default(),
+        }
     }
 
     /// Tells the loss of an agent, if that has ended it.
@@ -290,8 +306,8 @@ impl<'a> Arms<'a> {
     /// The trial that is asked for, by itself or together with another.
     fn make(&mut self, asked: &Asked) -> Result<Kept, CommandError> {
         let options = self.options;
-        match asked.place.zip(options.duet.as_ref()) {
-            Some((place, duet)) => self.make_both(asked, place, duet),
+        match asked.place {
+            Some(place) => self.make_both(asked, place, options.duet.as_ref()),
             None => {
                 let name = asked.arm.map_or_else(|| "canary".to_owned(), |arm| self.arm_name(arm).to_owned());
                 self.make_one(asked).map_err(|error| named(&name, error))
@@ -304,6 +320,7 @@ impl<'a> Arms<'a> {
         let label = self.label(asked);
         self.progress.say(&label);
         let mut session = self.take_session(asked)?;
+        self.rest(asked);
         std::mem::swap(&mut session.progress, &mut self.progress);
         let measured = match (asked.load, asked.arm, &self.options.capacity) {
             (CompareLoad::Capacity, Some(arm), Some(capacity)) => {
@@ -323,7 +340,7 @@ impl<'a> Arms<'a> {
 
     /// Puts one load on a server; returns the directory of its events.
     fn put(&mut self, asked: &Asked, label: &str, session: &mut Session) -> Result<String, CommandError> {
-        let (load, until, warmup) = self.options.trial(self.args, asked.load, self.rate_per_s)?;
+        let (load, until, warmup) = self.options.trial(self.args, asked.load, asked.before, &self.settings)?;
         let mut plan = session.plan(load, until, warmup);
         // Another order of arrivals in each block, and the same for all its variants.
         plan.seed = plan.seed.wrapping_add(asked.block + 1);
@@ -343,7 +360,7 @@ impl<'a> Arms<'a> {
         session: &mut Session,
     ) -> Result<String, CommandError> {
         let name = self.trial_name(asked);
-        let pilot_per_s = self.arm_record(arm).and_then(|arm| arm.pilot_per_s).unwrap_or(self.rate_per_s);
+        let pilot_per_s = self.arm_record(arm).and_then(|arm| arm.pilot_per_s).unwrap_or(self.settings.rate_per_s);
         let settings = capacity.search_in_block(pilot_per_s, asked.block, arm);
         let search = BlockSearched {
             args: self.args,
@@ -361,15 +378,17 @@ impl<'a> Arms<'a> {
     /// The session of a trial: that of the server which runs, or a new one.
     fn take_session(&mut self, asked: &Asked) -> Result<Session, CommandError> {
         let Some(index) = asked.arm else {
-            self.running = None;
+            self.running.clear();
             return self.canary();
         };
-        if let Some((block, arm, session)) = self.running.take() {
-            if (block, arm) == (asked.block, index) {
-                return Ok(session);
-            }
-            // Ends the server of the variant before it, whose port may be needed.
-            drop(session);
+        let own = self.running.remove(&index).filter(|_| self.running_in == asked.block);
+        // Servers of the block before it end, and where one is measured after the other that of the variant before it, whose
+        // port may be needed.
+        if self.running_in != asked.block || !self.options.is_in_turns {
+            self.running.clear();
+        }
+        if let Some(session) = own {
+            return Ok(session);
         }
         self.fresh_session(index)
     }
@@ -377,7 +396,6 @@ impl<'a> Arms<'a> {
     /// A session of a variant, none of whose servers runs.
     fn fresh_session(&mut self, index: usize) -> Result<Session, CommandError> {
         if let Some(session) = self.sessions.get_mut(index).and_then(Option::take) {
-            std::thread::sleep(Duration::from_nanos(REST_NS));
             return Ok(session);
         }
         let arm = &self.options.arms[index];
@@ -394,7 +412,18 @@ impl<'a> Arms<'a> {
         let Some(index) = asked.arm else { return };
         match self.options.arms[index].target {
             ArmTarget::Url(_) => self.sessions[index] = Some(session),
-            ArmTarget::Serve(_) | ArmTarget::Builtin => self.running = Some((asked.block, index, session)),
+            ArmTarget::Serve(_) | ArmTarget::Builtin => {
+                self.running_in = asked.block;
+                self.running.insert(index, session);
+            }
+        }
+    }
+
+    /// Waits before a load on a server that is not restarted and has had no other server's turn before it.
+    fn rest(&self, asked: &Asked) {
+        let is_url = asked.arm.is_some_and(|arm| matches!(self.options.arms[arm].target, ArmTarget::Url(_)));
+        if is_url && asked.before == ServedBefore::Nothing {
+            std::thread::sleep(Duration::from_nanos(REST_NS));
         }
     }
 
@@ -463,7 +492,7 @@ impl Measure<BlockSearch> for Arms<'_> {
         let Kept { directory, made, outcome } = kept;
         self.journal.tell(SessionEvent::Compared { directory, trial: made });
         if let Some(arm) = asked.arm {
-            self.told.take(arm, words(asked.load, &outcome));
+            self.told.take(arm, asked.load, outcome);
         }
         Ok(())
     }

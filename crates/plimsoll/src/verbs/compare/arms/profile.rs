@@ -1,17 +1,20 @@
 //! Profiles of the variants, each in a trial of its own after the blocks: what sampling costs is in no figure.
 
 use super::Arms;
+use crate::coordinate::compare::ServedBefore;
 use crate::exit::{CommandError, Exit};
 use crate::output::printer;
 use crate::profiling::difference::{Half, keep_difference, php_function_changes, php_unrelated};
 use crate::profiling::{Sampled, keep, remove_samples};
 use crate::session::Beside;
+use crate::settings::compare::REST_NS;
 use crate::store::private;
 use model::{ArmProfile, CompareLoad, Redacted, SessionEvent, Stop};
 use report::flame::function_changes;
 use report::record::PROFILES_FOLDER;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 /// Length of the window, in windows of a trial: more samples for little time.
 const WINDOWS: u64 = 2;
@@ -67,10 +70,11 @@ impl Arms<'_> {
         let label = format!("profile of '{}', {}: ", self.arm_name(index), load.words());
         self.progress.say(&label);
         // The server of another variant may hold the port.
-        self.running = None;
+        self.running.clear();
         let mut session = self.fresh_session(index)?;
+        std::thread::sleep(Duration::from_nanos(REST_NS));
         session.directory = self.profile_folder(index)?;
-        let (load, window, warmup) = self.options.trial(self.args, load, self.rate_per_s)?;
+        let (load, window, warmup) = self.options.trial(self.args, load, ServedBefore::Nothing, &self.settings)?;
         let window = Stop::Duration { duration_ns: WINDOWS.saturating_mul(window.duration_ns().unwrap_or(0)) };
         let plan = session.plan(load, window, warmup);
         let mut load = self.journal.open_load(&format!("profile-{}", index + 1))?;

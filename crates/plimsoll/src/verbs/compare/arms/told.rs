@@ -2,24 +2,26 @@
 
 use super::Arms;
 use crate::coordinate::compare::{Asked, Outcome, PILOT};
-use model::human::{percent, plural, rate, time};
+use crate::result::uneven_words;
+use model::human::{plural, rate, time};
 use model::{Bound, CompareLoad, CompareMetric};
 
 /// What came of a block so far.
 #[derive(Default)]
 pub(super) struct Told {
     block: u64,
-    /// By variant, in the order measured.
-    values: Vec<(usize, Vec<String>)>,
-    planned: bool,
+    /// By variant, in the order measured, and load.
+    outcomes: Vec<(usize, CompareLoad, Vec<Outcome>)>,
+    /// Blocks that were needed when it was told last.
+    planned: u64,
 }
 
 impl Told {
     /// Takes in what a trial of a variant has shown.
-    pub(super) fn take(&mut self, arm: usize, shown: Option<String>) {
-        match self.values.iter_mut().find(|(of, _)| *of == arm) {
-            Some((_, values)) => values.extend(shown),
-            None => self.values.push((arm, shown.into_iter().collect())),
+    pub(super) fn take(&mut self, arm: usize, load: CompareLoad, outcome: Outcome) {
+        match self.outcomes.iter_mut().find(|(of, at, _)| (*of, *at) == (arm, load)) {
+            Some((.., outcomes)) => outcomes.push(outcome),
+            None => self.outcomes.push((arm, load, vec![outcome])),
         }
     }
 }
@@ -30,9 +32,10 @@ impl Arms<'_> {
         let what = match (asked.arm, asked.place) {
             (Some(arm), Some(place)) => {
                 format!(
-                    "'{}' and '{}' at once, {}",
+                    "'{}' and '{}' {}, {}",
                     self.arm_name(arm),
                     self.arm_name(place.beside),
+                    if self.options.is_in_turns { "in turns" } else { "at once" },
                     asked.load.words()
                 )
             }
@@ -45,29 +48,37 @@ impl Arms<'_> {
 
     /// Tells what came of the last block, and how many more there will be.
     pub(super) fn tell_block(&mut self) {
-        let told = std::mem::take(&mut self.told.values);
+        let told = std::mem::take(&mut self.told.outcomes);
         if told.is_empty() {
             return;
         }
+        let mut by_arm: Vec<(usize, Vec<String>)> = Vec::new();
+        for (arm, load, outcomes) in &told {
+            let shown = words(*load, outcomes);
+            match by_arm.iter_mut().find(|(of, _)| of == arm) {
+                Some((_, values)) => values.extend(shown),
+                None => by_arm.push((*arm, shown.into_iter().collect())),
+            }
+        }
         let arms: Vec<String> =
-            told.iter().map(|(arm, values)| format!("'{}' {}", self.arm_name(*arm), values.join(", "))).collect();
+            by_arm.iter().map(|(arm, values)| format!("'{}' {}", self.arm_name(*arm), values.join(", "))).collect();
         self.progress.line(&format!("block {:>3}  {}", self.told.block + 1, arms.join("; ")));
     }
 
-    /// Tells after the pilot how many blocks the wanted precision needs.
+    /// Tells at each look that has not decided everything after how many blocks it is looked next.
     fn tell_plan(&mut self, asked: &Asked) {
-        if asked.counted < PILOT || self.told.planned {
+        let needed = asked.blocks_needed;
+        if asked.counted < PILOT || asked.is_fixed || self.told.planned >= asked.counted + 1 {
             return;
         }
-        self.told.planned = true;
-        let needed = asked.blocks_needed;
+        self.told.planned = needed;
         let more = needed.saturating_sub(asked.counted).max(1);
-        let wanted = asked.wanted.map_or_else(String::new, |wanted| format!(" for intervals of ± {}", percent(wanted)));
         let more_ns = more.saturating_mul(asked.block_ns);
         let fits = if more_ns > asked.left_ns { "; the budget ends before" } else { "" };
         self.progress.line(&format!(
-            "{needed} blocks are needed{wanted}: {} more, about {}{fits}",
-            plural(more, "block"),
+            "after {} not every change can be called; the next look is after {}, in about {}{fits}",
+            plural(asked.counted, "block"),
+            plural(needed, "block"),
             time(more_ns as f64)
         ));
     }
@@ -80,31 +91,31 @@ impl Arms<'_> {
         self.tell_block();
         self.told.block = asked.block;
         self.tell_plan(asked);
-        if asked.is_block_again {
-            self.progress.line("again the whole block: one variant was disturbed more than the others");
+        if let Some(uneven) = &asked.block_before {
+            let why = uneven_words(uneven, |arm| self.arm_name(arm).to_owned());
+            self.progress.line(&format!("that block does not count, and is measured again: {why}"));
         }
     }
 }
 
-/// What a trial has shown, in a word or two.
-pub(super) fn words(load: CompareLoad, outcome: &Outcome) -> Option<String> {
-    let metric = match load {
-        CompareLoad::Saturated => CompareMetric::GoodputPerS,
-        CompareLoad::Capacity => CompareMetric::CapacityPerS,
-        CompareLoad::Canary | CompareLoad::Fixed | CompareLoad::Stored => CompareMetric::ServerCpuNsPerRequest,
+/// What the trials of a variant at a load have shown, in a word or two.
+fn words(load: CompareLoad, outcomes: &[Outcome]) -> Option<String> {
+    let value = |metric| {
+        let known = outcomes.iter().map(|outcome| outcome.values.get(&metric).copied());
+        let known: Vec<f64> = known.collect::<Option<_>>()?;
+        Some(stats::geometric_mean(&known))
     };
-    let value = |metric| outcome.values.get(&metric).copied();
-    match metric {
-        CompareMetric::GoodputPerS => value(metric).map(rate),
-        CompareMetric::CapacityPerS => {
-            let sign = match outcome.bound {
+    match load {
+        CompareLoad::Saturated => value(CompareMetric::GoodputPerS).map(rate),
+        CompareLoad::Capacity => {
+            let sign = match outcomes.iter().find_map(|outcome| outcome.bound) {
                 Some(Bound::AtLeast) => ">= ",
                 Some(Bound::AtMost) => "<= ",
                 None => "",
             };
-            value(metric).map(|per_s| format!("capacity {sign}{}", rate(per_s)))
+            value(CompareMetric::CapacityPerS).map(|per_s| format!("capacity {sign}{}", rate(per_s)))
         }
-        _ => value(metric)
+        CompareLoad::Canary | CompareLoad::Fixed | CompareLoad::Stored => value(CompareMetric::ServerCpuNsPerRequest)
             .map(|ns| format!("{} CPU", time(ns)))
             .or_else(|| value(CompareMetric::ResponseP50Ns).map(|ns| format!("p50 {}", time(ns)))),
     }
@@ -112,7 +123,7 @@ pub(super) fn words(load: CompareLoad, outcome: &Outcome) -> Option<String> {
 
 /// Time that is left, as far as it is known: before the spread is known, all of it.
 fn left(asked: &Asked) -> String {
-    let is_spread_known = asked.wanted.is_none() || asked.counted >= PILOT;
+    let is_spread_known = asked.is_fixed || asked.counted >= PILOT;
     let more = asked.blocks_needed.saturating_sub(asked.counted);
     let by_need = if is_spread_known { more.saturating_mul(asked.block_ns) } else { u64::MAX };
     format!("about {} left", time(by_need.min(asked.left_ns) as f64))

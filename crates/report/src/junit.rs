@@ -3,10 +3,14 @@
 use crate::Named;
 use crate::record::AnyRecord;
 use crate::visible;
+use crate::words::compare::change;
 use crate::words::thresholds::{measured, of};
 use crate::words::verdict::meaning;
 use crate::words::why_interrupted;
-use model::{ThresholdRecord, ThresholdState, Verdict, VerdictState};
+use model::{
+    Call, CompareRecord, FailIfRecord, FailIfState, MetricRecord, ThresholdRecord, ThresholdState, Verdict,
+    VerdictState,
+};
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 use std::io;
@@ -62,7 +66,11 @@ fn suites(named: Named<'_>) -> Vec<Suite> {
             let sweeps = named.record.sweeps().iter().zip(thresholds);
             sweeps.map(|(sweep, (arm, list))| suite(arm, &sweep.verdict, &sweep.started, list)).collect()
         }
-        AnyRecord::Compare(record) => vec![suite(None, &record.verdict, &record.started, &[])],
+        AnyRecord::Compare(record) => {
+            let mut suite = suite(None, &record.verdict, &record.started, &[]);
+            suite.cases.extend(of_comparison(record));
+            vec![suite]
+        }
         AnyRecord::Experiment(record) => vec![suite(None, &record.verdict, &record.started, &[])],
         AnyRecord::Render(record) => vec![suite(None, &record.verdict, &record.started, &[])],
     }
@@ -77,6 +85,34 @@ fn of_verdict(verdict: &Verdict, why_interrupted: Option<String>) -> Case {
         (VerdictState::Valid | VerdictState::Bound, None) => Outcome::Passed(text),
     };
     Case { name: "verdict".to_owned(), outcome }
+}
+
+/// The conditions of a comparison, or where it has none the calls of what decides.
+fn of_comparison(record: &CompareRecord) -> Vec<Case> {
+    let several = record.arms.len() > 2;
+    let of = |arm: &str| if several { format!(" of '{arm}'") } else { String::new() };
+    if !record.conditions.is_empty() {
+        let case = |one: &FailIfRecord| {
+            let text = format!("{}{}", one.condition, of(&one.arm));
+            let outcome = match one.state {
+                FailIfState::Passed => Outcome::Passed("the whole interval lies within".to_owned()),
+                FailIfState::Failed => Outcome::Failed("the whole interval lies beyond".to_owned()),
+                FailIfState::CannotTell => Outcome::Error("inconclusive", "the interval holds the limit".to_owned()),
+            };
+            Case { name: format!("not {text}"), outcome }
+        };
+        return record.conditions.iter().map(case).collect();
+    }
+    let case = |metric: &MetricRecord| {
+        let text = change(metric);
+        let outcome = match metric.call {
+            Call::Better | Call::SmallChange | Call::Same => Outcome::Passed(text),
+            Call::Worse => Outcome::Failed(text),
+            Call::CannotTell => Outcome::Error("inconclusive", text),
+        };
+        Case { name: format!("{}, {}{}", metric.metric.words(), metric.load.words(), of(&metric.arm)), outcome }
+    };
+    record.metrics.iter().filter(|metric| metric.primary).map(case).collect()
 }
 
 fn of_threshold(record: &ThresholdRecord) -> Case {

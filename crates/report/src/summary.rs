@@ -6,7 +6,10 @@ use crate::record::AnyRecord;
 use crate::words::thresholds::{HEADER, of, row};
 use crate::words::verdict::{meaning, state_word};
 use crate::words::{capacity, compare, experiment, render, run, sweep, why_interrupted};
-use model::{FindingState, Verdict};
+use model::{CompareRecord, FailIfState, FindingState, Verdict};
+
+/// Columns of a comparison before its figures.
+const FIRST_FIGURE: usize = 2;
 
 /// The verdict with its rules, the headline, and each threshold. Ends with a newline.
 #[must_use]
@@ -36,6 +39,29 @@ pub fn summary(named: Named<'_>) -> String {
             out.push_str(&format!("\n{}", markdown_table(&HEADER.map(str::to_owned), &rows, HEADER.len())));
         }
     }
+    if let AnyRecord::Compare(record) = named.record {
+        out.push_str(&comparison(record));
+    }
+    out
+}
+
+/// Every change of a comparison with its interval, what was asked of them, and how they were measured.
+fn comparison(record: &CompareRecord) -> String {
+    let rows = compare::metric_rows(record);
+    let mut out = format!("\n{}", markdown_table(&compare::METRIC_HEADER.map(str::to_owned), &rows, FIRST_FIGURE));
+    let conditions = record.conditions.iter().map(|one| {
+        let state = match one.state {
+            FailIfState::Passed => "passed",
+            FailIfState::Failed => "**failed**",
+            FailIfState::CannotTell => "cannot tell",
+        };
+        format!("`{}` of {}: {state}", cell(&one.condition), cell(&one.arm))
+    });
+    let not_counted = compare::uncounted(record).map(|text| format!("not counted: {text}"));
+    let rest = not_counted.into_iter().chain(compare::design(record)).chain([record.reason.clone()]);
+    let lines: Vec<String> = conditions.chain(rest.map(|text| cell(&text))).collect();
+    lines.iter().for_each(|line| out.push_str(&format!("\n- {line}")));
+    out.push('\n');
     out
 }
 

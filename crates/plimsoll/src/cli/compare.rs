@@ -2,7 +2,7 @@
 
 use crate::cli::examples::Examples;
 use crate::cli::given::Given;
-use crate::cli::threshold::CONDITIONS_OF_COMPARISON;
+use crate::cli::threshold::{CONDITIONS_OF_COMPARISON, CiFiles};
 use crate::cli::{ArrivalsArg, MeasuredArgs, OutputArgs, WarmupArg};
 use clap::{Args, ValueEnum};
 use model::{Count, Duration, Rate};
@@ -162,6 +162,8 @@ pub(crate) struct CompareArgs {
         conflicts_with_all = ["aa", "client", "server_host"]
     )]
     pub(crate) profile: bool,
+    #[command(flatten)]
+    pub(crate) files: CiFiles,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }

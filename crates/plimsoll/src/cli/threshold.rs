@@ -41,6 +41,14 @@ pub(crate) struct ThresholdArgs {
     /// Stored result that changes in --fail-if are relative to; it must have been measured alike
     #[arg(hide_short_help = true, long, value_name = "DIR", requires = "fail_if")]
     pub(crate) baseline: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) files: CiFiles,
+}
+
+/// The files that CI reads.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "CI")]
+pub(crate) struct CiFiles {
     /// JUnit XML: a file to write, with a test case for the verdict and each condition
     #[arg(hide_short_help = true, long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,

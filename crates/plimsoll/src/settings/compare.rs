@@ -10,6 +10,7 @@ use crate::serving;
 use crate::settings;
 use crate::settings::capacity::CapacityOptions;
 use crate::settings::clients::{self, agree_ns};
+use crate::settings::threshold;
 use judge::FailIf;
 use model::human::{percent, plural, time};
 use model::{
@@ -122,6 +123,7 @@ impl ArmTarget {
 impl CompareOptions {
     /// Checks what was typed, before anything is started.
     pub(crate) fn new(args: &CompareArgs) -> Result<Self, CommandError> {
+        threshold::writable(&args.files)?;
         let loads = loads(args)?;
         let rate_per_s = args.rate.map(|rate| rate.per_s);
         if rate_per_s.is_some() && !loads.contains(&CompareLoad::Fixed) {

@@ -1,7 +1,7 @@
 //! Thresholds that were asked for, checked before anything is measured.
 
 use crate::cli::MeasuredArgs;
-use crate::cli::threshold::ThresholdArgs;
+use crate::cli::threshold::{CiFiles, ThresholdArgs};
 use crate::exit::CommandError;
 use crate::result::Asked;
 use crate::store::stored::Stored;
@@ -56,15 +56,21 @@ pub(crate) fn read(args: &ThresholdArgs, kind: Kind, measured: &MeasuredArgs) ->
     if args.baseline.is_some() && !all.iter().any(Threshold::is_relative) {
         return Err(CommandError::usage("--baseline has no use: no --fail-if is a change, such as 'goodput<-3%'"));
     }
-    for file in args.junit.iter().chain(&args.summary) {
+    writable(&args.files)?;
+    let conditions = all.iter().map(ToString::to_string).collect();
+    let baseline = args.baseline.as_deref().map(baseline).transpose()?;
+    Ok(Asked { conditions, baseline })
+}
+
+/// Fails where a file that CI reads would have no directory, before anything is measured.
+pub(crate) fn writable(files: &CiFiles) -> Result<(), CommandError> {
+    for file in files.junit.iter().chain(&files.summary) {
         let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
         if folder.is_some_and(|folder| !folder.is_dir()) {
             return Err(CommandError::usage(format!("cannot write {}: there is no such directory", file.display())));
         }
     }
-    let conditions = all.iter().map(ToString::to_string).collect();
-    let baseline = args.baseline.as_deref().map(baseline).transpose()?;
-    Ok(Asked { conditions, baseline })
+    Ok(())
 }
 
 /// The figures of a stored result that others may be held against.

@@ -95,7 +95,7 @@ pub(super) fn measure(args: &CapacityArgs, checked: &Checked, stop: &Arc<AtomicB
     journal.tell(SessionEvent::Changed { changes: session.changes() });
     // A server of ours ends here.
     drop(session);
-    conclude(journal, walked, stop, &args.output, Some(&args.thresholds))
+    conclude(journal, walked, stop, &args.output, Some(&args.thresholds.files))
 }
 
 /// Why there is no result.

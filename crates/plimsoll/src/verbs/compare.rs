@@ -74,7 +74,7 @@ pub(super) fn measure(args: &CompareArgs, checked: &Checked, stop: &Arc<AtomicBo
         return Err(CommandError::interrupted());
     }
     journal.tell(SessionEvent::Changed { changes: before.changes() });
-    conclude(journal, walked, stop, &args.output, None)
+    conclude(journal, walked, stop, &args.output, Some(&args.files))
 }
 
 fn begin_line(settings: &CompareSettings, pilots_per_s: &[f64]) -> String {

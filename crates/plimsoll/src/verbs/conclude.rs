@@ -2,7 +2,7 @@
 
 use super::exit_code::exit_code;
 use crate::cli::OutputArgs;
-use crate::cli::threshold::ThresholdArgs;
+use crate::cli::threshold::CiFiles;
 use crate::coordinate::unless_interrupted;
 use crate::exit::{CommandError, Exit};
 use crate::journal::Journal;
@@ -46,7 +46,7 @@ pub(super) fn conclude(
     walked: Result<(), CommandError>,
     stop: &AtomicBool,
     output: &OutputArgs,
-    ci: Option<&ThresholdArgs>,
+    ci: Option<&CiFiles>,
 ) -> Result<Exit, CommandError> {
     let Finished { journal, record, walked } = finish(journal, walked, stop)?;
     let record = record.as_ref();

@@ -1,7 +1,7 @@
 //! Hands a finished result over: to the run directory, to stdout, and to the files that CI reads.
 
 use crate::cli::OutputArgs;
-use crate::cli::threshold::ThresholdArgs;
+use crate::cli::threshold::CiFiles;
 use crate::exit::CommandError;
 use crate::output::printer;
 use crate::profiling::graphs;
@@ -69,11 +69,7 @@ fn write_page(directory: &Path, named: Named<'_>, distributions: Option<&Histogr
 }
 
 /// Writes the files that CI reads; the result is delivered already.
-pub(crate) fn deliver_to_ci(
-    directory: &Path,
-    record: AnyRecord<'_>,
-    files: &ThresholdArgs,
-) -> Result<(), CommandError> {
+pub(crate) fn deliver_to_ci(directory: &Path, record: AnyRecord<'_>, files: &CiFiles) -> Result<(), CommandError> {
     let name = directory.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let named = Named { name: &name, record };
     let wrong = |path: &Path, error: &std::io::Error| {

@@ -132,7 +132,7 @@ pub(super) fn measure(args: &RunArgs, checked: Checked, stop: &Arc<AtomicBool>) 
             Err(error) => ended = Err(error),
         }
     }
-    conclude(journal, ended.and(agents), stop, &args.output, Some(&args.thresholds))
+    conclude(journal, ended.and(agents), stop, &args.output, Some(&args.thresholds.files))
 }
 
 /// The load of the run once more, in a closed loop.

@@ -97,7 +97,7 @@ pub(super) fn sweep_checked(args: &SweepArgs, checked: &Checked, stop: &Arc<Atom
     }
     let create = |started: &str| store::create(args.output.output.as_deref(), "sweep", started);
     let (journal, walked) = measure(args, checked, (checked.target.specs.first(), None), stop, create)?;
-    conclude(journal, walked, stop, &args.output, Some(&args.thresholds))
+    conclude(journal, walked, stop, &args.output, Some(&args.thresholds.files))
 }
 
 /// Sweeps one target. At least one point is measured. The second value says what made it end before its end, if anything did.

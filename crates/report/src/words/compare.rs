@@ -3,6 +3,7 @@
 use crate::Named;
 use crate::record::AnyRecord;
 use crate::sums::sum;
+use crate::words::block_changes::{one_by_one, sooner};
 use crate::words::changes::{interval, range_words, signed};
 use crate::words::fact::{About, Fact, Tone};
 use crate::words::profile::{changed_most, php_changed_most};
@@ -205,7 +206,12 @@ fn cannot_tell(record: &CompareRecord, metric: &MetricRecord, variant: &str, bas
         (None, Some(bound)) => bound.clone(),
         (None, None) => format!("a range needs at least {} blocks, and there are {}", stats::RUNS_MIN, metric.ratio.n),
     };
-    let more = more(record, metric).map_or_else(String::new, |more| format!("; {more}"));
+    let more = one_by_one(record, metric).or_else(|| {
+        let more = more(record, metric)?;
+        let sooner = sooner(record, metric).map_or_else(String::new, |sooner| format!("; {sooner}"));
+        Some(format!("{more}{sooner}"))
+    });
+    let more = more.map_or_else(String::new, |more| format!("; {more}"));
     format!("For {quantity}{} we cannot tell {variant} from {baseline}: {why}{more}.", at(record, metric))
 }
 
@@ -218,7 +224,7 @@ fn more(record: &CompareRecord, metric: &MetricRecord) -> Option<String> {
     let counted = record.blocks.iter().filter(|block| block.counted).count() as u64;
     let each_ns = record.spent_ns.checked_div(counted)?;
     Some(format!(
-        "a range of ± {} needs about {} more, {}",
+        "a range that is narrow enough, of ± {}, needs about {} more, {}",
         percent(precision.wanted_half_width),
         plural(more, "block"),
         time(more.saturating_mul(each_ns) as f64)
@@ -302,7 +308,7 @@ fn floor(record: &CompareRecord) -> String {
 }
 
 /// How it was measured.
-fn design(record: &CompareRecord) -> Option<String> {
+pub(crate) fn design(record: &CompareRecord) -> Option<String> {
     let plan = record.plan.as_ref()?;
     let counted = record.blocks.iter().filter(|block| block.counted).count() as u64;
     let mut parts = vec![format!("{} in shuffled order, seed {}", plural(counted, "block"), plan.seed)];
@@ -318,7 +324,16 @@ fn design(record: &CompareRecord) -> Option<String> {
             }
         });
     }
-    parts.push(format!("windows of {}", time(plan.times.window_ns as f64)));
+    parts.extend(plan.at_once.map(|at_once| {
+        let (window, turn) = (time(at_once.window_ns as f64), time(at_once.turn_ns as f64));
+        format!("the fixed load of both in windows of {window}, in turns of {turn}")
+    }));
+    let window = time(plan.times.window_ns as f64);
+    parts.push(match plan.windows {
+        Some(1) => format!("windows of {window}, in turns"),
+        Some(windows) => format!("{windows} windows of {window} each, in turns"),
+        None => format!("windows of {window}"),
+    });
     if plan.without_canary {
         parts.push("no canary, as this machine has no part in it".to_owned());
     }
@@ -398,7 +413,7 @@ fn arms(record: &CompareRecord) -> Vec<(&'static str, String)> {
 }
 
 /// The blocks that do not count, and why most of them do not; none where all do.
-fn uncounted(record: &CompareRecord) -> Option<String> {
+pub(crate) fn uncounted(record: &CompareRecord) -> Option<String> {
     let mut reasons: Vec<(&str, usize)> = Vec::new();
     for why in record.blocks.iter().filter(|block| !block.counted).map(|block| block.uncounted_why.as_deref()) {
         let why = why.unwrap_or("for no reason that is known");
@@ -474,6 +489,12 @@ fn metric_row(metric: &MetricRecord, several: bool) -> Vec<String> {
         interval(&metric.ratio).unwrap_or_else(|| "-".to_owned()),
         metric.call.words().to_owned(),
     ]
+}
+
+/// A change with its interval and what is called.
+pub(crate) fn change(metric: &MetricRecord) -> String {
+    let range = interval(&metric.ratio).map_or_else(String::new, |range| format!(" ({range})"));
+    format!("{}{range}: {}", signed(metric.ratio.value - 1.0), metric.call.words())
 }
 
 /// A value of a quantity in its unit.

@@ -5,6 +5,7 @@
 
 pub(crate) mod agents;
 pub(crate) mod arms;
+mod block_changes;
 pub(crate) mod blocks;
 pub(crate) mod brief;
 pub(crate) mod capacity;

@@ -43,7 +43,7 @@ fn of_metric(
 ) -> Vec<MetricRecord> {
     let settings = search.settings();
     let confidence = search.confidence();
-    let wanted = settings.precision.unwrap_or_else(|| Looks::half_width_for(settings.margin));
+    let narrowest = settings.precision.unwrap_or_else(|| Looks::half_width_for(settings.margin));
     let variants = 1..settings.arms as usize;
     let pairs: Vec<_> = variants.clone().map(|arm| search.pairs(arm, load, metric)).collect();
     let effects: Option<Vec<Effect>> = pairs.iter().map(|pairs| effect(pairs, confidence)).collect();
@@ -71,10 +71,16 @@ fn of_metric(
             p_value: effect.p_value.filter(|_| open == Open::default()),
             p_adjusted: effect.p_adjusted.filter(|_| open == Open::default()),
             sd_log: effect.sd_log,
-            precision: Some(precision(effect, wanted, confidence)),
+            precision: Some(precision(effect, needed_to_call(&ratio, settings.margin).max(narrowest), confidence)),
         }
     };
     variants.zip(&pairs).zip(&effects).map(|((arm, pairs), effect)| record(arm, pairs, effect)).collect()
+}
+
+/// Half width that would be narrow enough to call a change of this size, relative: the distance to the nearer end of the margin.
+fn needed_to_call(ratio: &Estimate, margin: f64) -> f64 {
+    let distance = |limit: f64| (ratio.value / limit).ln().abs().exp_m1();
+    distance(1.0 - margin).min(distance(1.0 + margin))
 }
 
 /// What the set of CPUs does to each quantity of a duet; nothing outside one.

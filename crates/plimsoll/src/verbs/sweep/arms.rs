@@ -64,7 +64,7 @@ pub(super) fn sweep(args: &SweepArgs, checked: &Checked, stop: &Arc<AtomicBool>)
     if let (Some(top), false) = (&top, arms.is_empty()) {
         let record = sweeps_record(arms, specs.len() as u64);
         deliver(top, AnyRecord::Sweeps(&record), None, &args.output)?;
-        deliver_to_ci(top, AnyRecord::Sweeps(&record), &args.thresholds)?;
+        deliver_to_ci(top, AnyRecord::Sweeps(&record), &args.thresholds.files)?;
         let is_stopped = stop.load(Ordering::Relaxed);
         let exit = if is_stopped { Exit::Interrupted } else { exit_code(AnyRecord::Sweeps(&record)) };
         return failed.map_or(Ok(exit), Err);

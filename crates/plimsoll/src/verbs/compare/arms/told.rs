@@ -68,7 +68,7 @@ impl Arms<'_> {
     /// Tells at each look that has not decided everything after how many blocks it is looked next.
     fn tell_plan(&mut self, asked: &Asked) {
         let needed = asked.blocks_needed;
-        if asked.counted < PILOT || asked.is_fixed || self.told.planned >= asked.counted + 1 {
+        if asked.counted < PILOT || asked.is_fixed || self.told.planned > asked.counted {
             return;
         }
         self.told.planned = needed;

@@ -124,11 +124,10 @@ False positives at nominal 5 %; goal of the blocks: 3 to 7 %. Trials have 2 % of
 - *heavy tails*: Student's t with 2.5 degrees of freedom as the noise;
 - *slow trials*: one trial in ten is slower, by 10 % on average, exponentially distributed.
 
-*Until decided*: ended by the rules of `stats::Looks` for a margin of 2 % (looked at after 6, 12, 24, ... blocks whether
-the change can be called, and after each whether the half width is 0.6 %), goal at most 5 %; *blocks*: how many that took on
-average. *3 variants*: any of them flagged, goal at most 7 %, as they share the 5
-% and the baseline. *One after the other*: all trials of the baseline, then all of the variant, and Student's t test,
-as most published comparisons do.
+*Until decided*: ended by the rules of `stats::Looks` for a margin of 2 % (after 6, 12, 24, ... blocks if the change can
+be called, and after any if the half width is 0.6 %), goal at most 5 %; *blocks*: how many that took on average. *3
+variants*: any of them flagged, goal at most 7 %, as they share the 5 % and the baseline. *One after the other*: all
+trials of the baseline, then all of the variant, and Student's t test, as most published comparisons do.
 ";
 
 /// False positives where disturbed time hits one of both more often.

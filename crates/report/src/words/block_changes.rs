@@ -24,7 +24,7 @@ pub(super) fn one_by_one(record: &CompareRecord, metric: &MetricRecord) -> Optio
 pub(super) fn sooner(record: &CompareRecord, metric: &MetricRecord) -> Option<&'static str> {
     let plan = record.plan.as_ref().filter(|plan| plan.duet.is_none() && metric.load == CompareLoad::Fixed)?;
     let has_several = plan.loads.len() > 1;
-    let has_cores = plan.at_once.is_none() && plan.arms == 2 && record.environment.cpus >= DUET_CPUS;
+    let has_cores = plan.at_once.is_none() && record.arms.len() == 2 && record.environment.cpus >= DUET_CPUS;
     match (has_cores, has_several) {
         (true, _) => Some("--duet measures two servers that plimsoll starts on CPUs of their own, with fewer blocks"),
         (false, true) => Some("--only fixed makes the blocks shorter"),

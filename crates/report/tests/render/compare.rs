@@ -52,7 +52,8 @@ fn the_first_paragraph_says_in_plain_words_what_came_of_it() {
 fn what_cannot_be_told_is_told_with_what_would_be_needed() {
     let said = words(&undecided());
     let sentence = "For server CPU per request at a load of 1,400 requests per second we cannot tell 'gzip' from 'plain': the measurements \
-                    allow a change between 3.0 % less and 5.0 % more; a range of ± 1.2 % needs about 14 blocks more, 8 min 0 s";
+                    allow a change between 3.0 % less and 5.0 % more; a range that is narrow enough, of ± 1.2 %, needs about 14 blocks more, \
+                    8 min 0 s; --only fixed makes the blocks shorter";
     assert!(said.contains(sentence), "{said}");
     assert!(
         said.contains("we cannot tell 'brotli' from 'plain': a range needs at least 6 blocks, and there are 2"),
@@ -60,6 +61,60 @@ fn what_cannot_be_told_is_told_with_what_would_be_needed() {
     );
     assert!(said.contains("fail-if cpu>2% of 'gzip': cannot tell") && said.contains("cpu>2% of 'brotli': failed"));
     assert!(said.contains("interrupted stopped before the comparison was done"), "{said}");
+}
+
+/// "A range needs at least 6 blocks, and there are 2" was all that 97 s of load had given.
+#[test]
+fn too_few_blocks_for_a_range_are_told_one_by_one() {
+    let mut few = compared();
+    few.blocks.truncate(2);
+    few.blocks.iter_mut().for_each(|block| block.counted = true);
+    let metric = &mut few.metrics[0];
+    (metric.ratio, metric.call) = (Estimate { low: None, high: None, n: 2, ..metric.ratio }, model::Call::CannotTell);
+    let said = words(&few);
+    assert!(said.contains("a range needs at least 6 blocks, and there are 2; the blocks gave +"), "{said}");
+}
+
+#[test]
+fn the_design_says_how_variants_took_turns() {
+    let mut turns = compared();
+    if let Some(plan) = &mut turns.plan {
+        plan.windows = Some(2);
+        plan.at_once = Some(model::AtOnce { turn_ns: 90_909_090, window_ns: 6_000_000_000 });
+        plan.times.window_ns = 1_000_000_000;
+    }
+    let said = words(&turns);
+    assert!(said.contains("the fixed load of both in windows of 6.00 s, in turns of 90.9 ms"), "{said}");
+    assert!(said.contains("2 windows of 1.00 s each, in turns"), "{said}");
+}
+
+#[test]
+fn the_card_of_a_pull_request_has_every_change_its_interval_its_call_and_what_was_disturbed() {
+    let record = compared();
+    let named = Named { name: "compared", record: AnyRecord::Compare(&record) };
+    let card = report::summary(named);
+    for part in [
+        "### plimsoll: compared",
+        "**VALID**",
+        "'gzip' is worse: it uses 12 % more server CPU per request",
+        "| server CPU per request | fixed load | 40.0 µs | 44.8 µs |  | +12 % | +10.0 to +14.0 % | worse |",
+        "- not counted: 1 of 8 blocks",
+        "- 7 blocks in shuffled order",
+    ] {
+        assert!(card.contains(part), "{part}\n{card}");
+    }
+    let xml = report::junit(named);
+    assert!(xml.contains("<testsuite") && xml.contains("failures=\"1\""), "{xml}");
+    assert!(
+        xml.contains("server CPU per request, fixed load") && xml.contains("+12 % (+10.0 to +14.0 %): worse"),
+        "{xml}"
+    );
+    let record = undecided();
+    let xml = report::junit(Named { name: "c", record: AnyRecord::Compare(&record) });
+    assert!(
+        xml.contains("not cpu&gt;2% of &apos;brotli&apos;") && xml.contains("inconclusive"),
+        "conditions decide: {xml}"
+    );
 }
 
 #[test]
@@ -72,7 +127,7 @@ fn a_change_whose_size_is_open_keeps_its_direction() {
     };
     let sentence = "'gzip' uses 3.0 % more server CPU per request than 'plain' at a load of 1,400 requests per second \
                     (between 1.0 and 6.0 %): a change, but whether it is more than the 2.0 % that matter is open; a range \
-                    of ± 1.2 % needs about 14 blocks more, 8 min 0 s.";
+                    that is narrow enough, of ± 1.2 %, needs about 14 blocks more, 8 min 0 s.";
     let open = said(Some(1.01), Some(1.06));
     assert!(open.starts_with(sentence), "{open}");
     assert!(said(Some(1.01), None).contains("(at least 1.0 % more): a change, but"), "{}", said(Some(1.01), None));

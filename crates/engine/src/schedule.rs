@@ -121,11 +121,15 @@ impl Cursor {
     }
 }
 
-/// An instant of a round, moved to where it lies in the turn.
+/// An instant of a round, moved to where it lies in the turn. In each second another load begins: whatever happens once a
+/// second, such as a look at all processes, hits all of them as often.
 const fn in_turn_ns(at_ns: u64, turns: Turns) -> u64 {
-    let round_ns = turns.turn_ns * turns.of as u64;
+    let of = turns.of as u64;
+    let round_ns = turns.turn_ns * of;
     let (rounds, within_ns) = (at_ns / round_ns, at_ns % round_ns);
-    rounds * round_ns + turns.index as u64 * turns.turn_ns + within_ns / turns.of as u64
+    let begin_ns = rounds * round_ns;
+    let place = (turns.index as u64 + begin_ns / NS_PER_S) % of;
+    begin_ns + place * turns.turn_ns + within_ns / of
 }
 
 #[cfg(test)]
@@ -165,8 +169,20 @@ mod tests {
             instants(schedule, Share { index: 0, of: 1 }, 5000)
         };
         let (first, second) = (of(0), of(1));
-        assert!(first.iter().zip(&second).all(|(one, other)| one + 100_000_000 == *other), "a turn later");
-        assert!(first.iter().all(|at| at / 100_000_000 % 2 == 0) && first.is_sorted());
+        let turns = |all: &[u64], second: u64| -> Vec<u64> {
+            let within = all.iter().filter(|at| **at / NS_PER_S == second);
+            let mut turns: Vec<u64> = within.map(|at| at % NS_PER_S / 100_000_000).collect();
+            turns.dedup();
+            turns
+        };
+        assert_eq!((turns(&first, 2), turns(&second, 2)), (vec![0, 2, 4, 6, 8], vec![1, 3, 5, 7, 9]));
+        assert_eq!(
+            (turns(&first, 3), turns(&second, 3)),
+            (vec![1, 3, 5, 7, 9], vec![0, 2, 4, 6, 8]),
+            "who begins changes"
+        );
+        let apart = |(one, other): (&u64, &u64)| one.abs_diff(*other) == 100_000_000;
+        assert!(first.iter().zip(&second).all(apart) && first.is_sorted() && second.is_sorted());
         let end_s = *first.last().expect("there are some") as f64 / 1e9;
         assert!((5000.0 / end_s / 500.0 - 1.0).abs() < 0.05, "the mean rate is that of the schedule");
     }

@@ -80,11 +80,11 @@ fn the_design_says_how_variants_took_turns() {
     let mut turns = compared();
     if let Some(plan) = &mut turns.plan {
         plan.windows = Some(2);
-        plan.at_once = Some(model::AtOnce { turn_ns: 90_909_090, window_ns: 6_000_000_000 });
+        plan.at_once = Some(model::AtOnce { turn_ns: 100_000_000, window_ns: 6_000_000_000 });
         plan.times.window_ns = 1_000_000_000;
     }
     let said = words(&turns);
-    assert!(said.contains("the fixed load of both in windows of 6.00 s, in turns of 90.9 ms"), "{said}");
+    assert!(said.contains("the fixed load of both in windows of 6.00 s, in turns of 100 ms"), "{said}");
     assert!(said.contains("2 windows of 1.00 s each, in turns"), "{said}");
 }
 

@@ -200,7 +200,7 @@ fn a_variant_that_is_worse_in_something_needs_no_more_blocks_for_the_rest() {
 
 /// Blocks of two windows at each load, the fixed one at once where that is so.
 fn in_turns(at_once: bool) -> CompareSettings {
-    let at_once = at_once.then_some(model::AtOnce { turn_ns: NS_PER_S / 11, window_ns: 6 * NS_PER_S });
+    let at_once = at_once.then_some(model::AtOnce { turn_ns: NS_PER_S / 10, window_ns: 6 * NS_PER_S });
     CompareSettings { windows: Some(2), at_once, precision: None, blocks_max: 3, ..settings() }
 }
 

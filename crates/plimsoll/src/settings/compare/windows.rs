@@ -18,9 +18,8 @@ pub(super) const MEASURED_NS: u64 = 4 * NS_PER_S;
 /// ... and where that is enough for two windows in which they take turns: more blocks are worth more than longer ones.
 const MEASURED_IN_TURNS_NS: u64 = 2 * NS_PER_S;
 /// Length of a turn of two variants that have the fixed load at the same time. What the host of a virtual machine takes from
-/// both of its CPUs comes and goes in less than a second. Eleven turns a second: what happens once a second, such as a look at
-/// all processes, hits one of them as often as the other.
-const TURN_NS: u64 = NS_PER_S / 11;
+/// both of its CPUs comes and goes in less than a second. A second holds a whole number of rounds, so that all seconds are alike.
+const TURN_NS: u64 = NS_PER_S / 10;
 /// Variants that can have a load at the same time, the least rate at which a turn has enough requests, and the time of either in
 /// a block by default: the CPU time of a request differs most from second to second.
 const AT_ONCE: usize = 2;

@@ -189,6 +189,17 @@ pub struct CompareSettings {
     pub times: CompareTimes,
 }
 
+impl CompareSettings {
+    /// Measured time of each variant in a block at the fixed load, if two have it at the same time, or else at any; ns.
+    #[must_use]
+    pub fn measured_ns(&self) -> u64 {
+        match self.at_once {
+            Some(AtOnce { window_ns, .. }) => window_ns / self.arms.max(1),
+            None => self.times.window_ns.saturating_mul(self.windows.unwrap_or(1)),
+        }
+    }
+}
+
 /// Search for the capacity of each variant in each block.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CompareCapacity {

@@ -52,10 +52,11 @@ impl Checked {
 /// Measures until the end, or until `stop` is set.
 pub(super) fn measure(args: &CompareArgs, checked: &Checked, stop: &Arc<AtomicBool>) -> Result<Exit, CommandError> {
     let options = &checked.options;
-    let Looked { arms: looked, pilots_per_s, mut journal, before, agents, sessions, has_canary, check } =
+    let Looked { arms: looked, pilots_per_s, mut journal, before, agents, sessions, has_canary, check, are_apart } =
         arms::look(args, checked, stop)?;
     options.check_rate(&pilots_per_s)?;
     let settings = options.settings(&pilots_per_s, has_canary);
+    let settings = CompareSettings { at_once: settings.at_once.filter(|_| are_apart), ..settings };
     let progress = Progress::new(args.output.quiet);
     progress.line(&begin_line(&settings, &pilots_per_s));
     check.iter().for_each(|row| progress.line(&report::terminal::check_row(row)));

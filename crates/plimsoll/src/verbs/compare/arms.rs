@@ -36,6 +36,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use told::Told;
 
+/// What helps a server that does not start while that of another variant runs.
+const BESIDE_ANOTHER: &str = "it was started while the server of another variant ran: if both need the same port, file or \
+                              memory, measure one after the other with --one-at-a-time";
+
 /// What is known of the variants before the blocks.
 pub(super) struct Looked {
     pub(super) arms: Vec<ArmRecord>,
@@ -51,6 +55,8 @@ pub(super) struct Looked {
     pub(super) has_canary: bool,
     /// What stands in the way of comparing the variants.
     pub(super) check: Vec<CheckRow>,
+    /// True if no process serves two of the variants, so that the CPU time of each is known while all of them are loaded.
+    pub(super) are_apart: bool,
 }
 
 /// What machine and baseline were before the first load.
@@ -66,7 +72,7 @@ impl Before {
 pub(super) fn look(args: &CompareArgs, checked: &Checked, stop: &Arc<AtomicBool>) -> Result<Looked, CommandError> {
     let Checked { options, target } = checked;
     let mut looked: Option<Looked> = None;
-    let mut clocks = Vec::new();
+    let (mut clocks, mut processes) = (Vec::new(), Vec::new());
     // What one gets out of its half, while nobody uses the other.
     let cpus = options.duet.as_ref().map(|duet| &duet.sets[0]);
     for (index, arm) in options.arms.iter().enumerate() {
@@ -106,6 +112,7 @@ pub(super) fn look(args: &CompareArgs, checked: &Checked, stop: &Arc<AtomicBool>
                 sessions: Vec::new(),
                 has_canary: false,
                 check: Vec::new(),
+                are_apart: options.is_in_turns,
             });
         }
         let Some(looked) = looked.as_mut() else { continue };
@@ -115,10 +122,21 @@ pub(super) fn look(args: &CompareArgs, checked: &Checked, stop: &Arc<AtomicBool>
         looked.has_canary |= session.takes_part();
         clocks.push((arm.name.as_str(), session.php_samples().map(|samples| samples.clock)));
         looked.check = php::compared_row(&clocks).into_iter().collect();
+        if looked.are_apart {
+            // With what is behind it, such as a database that has answered the closed loop.
+            let own = session.server_processes();
+            looked.are_apart = are_apart(&processes, &own);
+            processes.extend(own);
+        }
         // A server of ours ends here.
         looked.sessions.push(matches!(arm.target, ArmTarget::Url(_)).then_some(session));
     }
     looked.ok_or_else(|| CommandError::usage("there is nothing to compare"))
+}
+
+/// True if it is known which processes serve a variant, and none of them serves one of those before it.
+fn are_apart(before: &[i32], own: &[i32]) -> bool {
+    !own.is_empty() && !own.iter().any(|pid| before.contains(pid))
 }
 
 /// The error of a variant, which it names.
@@ -390,7 +408,11 @@ impl<'a> Arms<'a> {
         if let Some(session) = own {
             return Ok(session);
         }
-        self.fresh_session(index)
+        let is_beside_another = !self.running.is_empty();
+        self.fresh_session(index).map_err(|error| match is_beside_another && error.exit == Exit::Target {
+            true => CommandError { message: format!("{}; {BESIDE_ANOTHER}", error.message), ..error },
+            false => error,
+        })
     }
 
     /// A session of a variant, none of whose servers runs.
@@ -526,5 +548,19 @@ const fn short_name(load: CompareLoad) -> &'static str {
         CompareLoad::Saturated => "saturated",
         CompareLoad::Capacity => "capacity",
         CompareLoad::Stored => "stored",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::are_apart;
+
+    /// Two pages of one server, each under a load of its own at the same time, had all of its CPU time twice.
+    #[test]
+    fn variants_of_one_server_or_of_one_database_are_not_apart() {
+        assert!(are_apart(&[], &[7]) && are_apart(&[7, 9], &[8, 10]));
+        assert!(!are_apart(&[7], &[7]), "one server");
+        assert!(!are_apart(&[7, 9], &[8, 9]), "one database");
+        assert!(!are_apart(&[7], &[]), "it is not known who serves it");
     }
 }

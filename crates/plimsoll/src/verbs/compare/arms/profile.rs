@@ -9,14 +9,14 @@ use crate::profiling::{Sampled, keep, remove_samples};
 use crate::session::Beside;
 use crate::settings::compare::REST_NS;
 use crate::store::private;
-use model::{ArmProfile, CompareLoad, Redacted, SessionEvent, Stop};
+use model::{ArmProfile, CompareLoad, CompareSettings, Redacted, SessionEvent, Stop};
 use report::flame::function_changes;
 use report::record::PROFILES_FOLDER;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// Length of the window, in windows of a trial: more samples for little time.
+/// Length of the window, in measured times of a variant in a block: more samples for little time.
 const WINDOWS: u64 = 2;
 
 impl Arms<'_> {
@@ -74,8 +74,9 @@ impl Arms<'_> {
         let mut session = self.fresh_session(index)?;
         std::thread::sleep(Duration::from_nanos(REST_NS));
         session.directory = self.profile_folder(index)?;
-        let (load, window, warmup) = self.options.trial(self.args, load, ServedBefore::Nothing, &self.settings)?;
-        let window = Stop::Duration { duration_ns: WINDOWS.saturating_mul(window.duration_ns().unwrap_or(0)) };
+        let alone = CompareSettings { at_once: None, ..self.settings.clone() };
+        let (load, _, warmup) = self.options.trial(self.args, load, ServedBefore::Nothing, &alone)?;
+        let window = Stop::Duration { duration_ns: WINDOWS.saturating_mul(self.settings.measured_ns()) };
         let plan = session.plan(load, window, warmup);
         let mut load = self.journal.open_load(&format!("profile-{}", index + 1))?;
         std::mem::swap(&mut session.progress, &mut self.progress);

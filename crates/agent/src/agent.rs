@@ -279,7 +279,8 @@ impl Agent {
         let plan = message.into_plan().ok_or(Gone::Message("a plan that does not hold together"))?;
         let threads = plan.threads;
         let is_part = threads > 0 && segment.first.checked_add(threads).is_some_and(|end| end <= segment.of);
-        if plan.requests.is_empty() || !is_part || segment.of > plan.load.connections() {
+        // Loads that take turns are put on by one process.
+        if plan.requests.is_empty() || plan.turns.is_some() || !is_part || segment.of > plan.load.connections() {
             return Err(Gone::Message("a plan that does not hold together"));
         }
         // Whoever came through ssh can reach them without us. Anybody else would use our rights: a Unix socket such as that of a

@@ -6,8 +6,8 @@
 use crate::interval_log::{Interval, Intervals, LogError};
 use crate::lines;
 use model::{
-    COMPARE_ARMS_MAX, COMPARE_BLOCKS_MAX, CapacitySettings, CompareLoad, CompareSettings, Event, NS_PER_S, Plausible,
-    SessionEvent, Tick,
+    COMPARE_ARMS_MAX, COMPARE_AT_ONCE, COMPARE_BLOCKS_MAX, COMPARE_WINDOWS_MAX, CapacitySettings, CompareLoad,
+    CompareSettings, Event, NS_PER_S, Plausible, SessionEvent, Tick,
 };
 use std::collections::BTreeSet;
 use std::io::{self, BufRead};
@@ -146,6 +146,10 @@ fn can_be_compared(settings: &CompareSettings, arms: usize) -> bool {
         && is_share(settings.margin)
         && settings.precision.is_none_or(is_share)
         && settings.duet.as_ref().is_none_or(|_| arms == 2 && settings.loads == [CompareLoad::Fixed])
+        && settings.windows.is_none_or(|windows| (1..=COMPARE_WINDOWS_MAX).contains(&windows))
+        && settings
+            .at_once
+            .is_none_or(|at_once| settings.windows.is_some() && settings.arms == COMPARE_AT_ONCE && at_once.turn_ns > 0)
 }
 
 /// Gives a tick its histograms, which are the next in their log; false when they have not been written any more.
@@ -247,6 +251,30 @@ mod tests {
         for (from_per_s, width, full_ns) in [("0.0", "0.03", "6"), ("1.0", "0.0", "6"), ("1.0", "0.03", "2")] {
             let (_, error) = read(&settings(from_per_s, width, full_ns), b"");
             assert!(error.is_some_and(|error| error.contains("a search that nobody can make")), "{from_per_s} {width}");
+        }
+    }
+
+    /// A block of 2^56 windows took all memory before it was found that nobody had measured it.
+    #[test]
+    fn comparisons_that_cannot_be_are_refused() {
+        let settings = |more: &str| {
+            let plan = r#""arms":2,"loads":["fixed"],"rate_per_s":10.0,"connections":1,"seed":1,"blocks_max":6,"precision":null"#;
+            let rest = r#""margin":0.02,"fail_if":[],"is_aa":false,"times":{"window_ns":1,"block_ns":1,"budget_ns":1}"#;
+            let arms = r#"[{"name":"a","target":"a"},{"name":"b","target":"b"}]"#;
+            let begin = r#"{"event":"session","session":"blocks","settings":{"#;
+            format!("{begin}{plan},{rest}{more}}},\"arms\":{arms},\"check\":[]}}\n")
+        };
+        for possible in ["", r#","windows":4"#, r#","windows":2,"at_once":{"turn_ns":1,"window_ns":2}"#] {
+            assert_eq!(read(&settings(possible), b""), (1, None), "{possible}");
+        }
+        for windows in [
+            r#","windows":0"#,
+            r#","windows":72057594037927936"#,
+            r#","windows":2,"at_once":{"turn_ns":0,"window_ns":2}"#,
+            r#","at_once":{"turn_ns":1,"window_ns":2}"#,
+        ] {
+            let (_, error) = read(&settings(windows), b"");
+            assert!(error.is_some_and(|error| error.contains("a comparison that nobody")), "{windows}");
         }
     }
 

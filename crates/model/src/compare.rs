@@ -11,6 +11,10 @@ use std::collections::BTreeMap;
 pub const COMPARE_ARMS_MAX: u64 = 16;
 /// Most blocks of a comparison that count.
 pub const COMPARE_BLOCKS_MAX: u64 = 1_000;
+/// Windows of a variant at a load in a block at most.
+pub const COMPARE_WINDOWS_MAX: u64 = 4;
+/// Variants that can have a load at the same time, in turns.
+pub const COMPARE_AT_ONCE: u64 = 2;
 
 /// Load that the variants are held against each other at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

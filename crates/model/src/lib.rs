@@ -70,9 +70,10 @@ pub use capacity::{
 pub use catalogue::{CatalogueRecord, FiringText, RuleCard, RuleText};
 pub use check::{Burst, CheckRecord, CheckRow, CheckState, HttpTraits, Refusal, TargetCheck};
 pub use compare::{
-    ArmLoadRecord, ArmRecord, AtOnce, BlockRecord, COMPARE_ARMS_MAX, COMPARE_BLOCKS_MAX, CompareCapacity, CompareEnd,
-    CompareLoad, CompareMetric, CompareRecord, CompareSettings, CompareTimes, CompareTrialMade, CompareTrialRecord,
-    CompareValues, FailIfRecord, FailIfState, FloorRecord, MetricRecord,
+    ArmLoadRecord, ArmRecord, AtOnce, BlockRecord, COMPARE_ARMS_MAX, COMPARE_AT_ONCE, COMPARE_BLOCKS_MAX,
+    COMPARE_WINDOWS_MAX, CompareCapacity, CompareEnd, CompareLoad, CompareMetric, CompareRecord, CompareSettings,
+    CompareTimes, CompareTrialMade, CompareTrialRecord, CompareValues, FailIfRecord, FailIfState, FloorRecord,
+    MetricRecord,
 };
 pub use counts::{Cohort, Counts, Fairness, Flow, Fruitless, MIX_TOLD_APART_MAX, MixCount, SentInAll};
 pub use disturbance::{

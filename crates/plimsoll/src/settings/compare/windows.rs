@@ -5,13 +5,11 @@ use crate::cli::compare::CompareArgs;
 use crate::coordinate::compare::{ServedBefore, refusal};
 use crate::exit::CommandError;
 use crate::settings;
-use model::{AtOnce, CompareLoad, NS_PER_S, Warmup};
+use model::{AtOnce, COMPARE_AT_ONCE, COMPARE_WINDOWS_MAX, CompareLoad, NS_PER_S, Warmup};
 
 /// Shortest window.
 const WINDOW_MIN_NS: u64 = NS_PER_S;
-/// Windows of each variant at each load in a block in which they take turns ...
-const WINDOWS_MAX: u64 = 4;
-/// ... each with so many requests at least, for their 99th percentile.
+/// Requests of each window at least, for their 99th percentile.
 const WINDOW_REQUESTS: f64 = 1000.0;
 /// Measured time of each variant at each load in a block by default, ...
 pub(super) const MEASURED_NS: u64 = 4 * NS_PER_S;
@@ -20,9 +18,8 @@ const MEASURED_IN_TURNS_NS: u64 = 2 * NS_PER_S;
 /// Length of a turn of two variants that have the fixed load at the same time. What the host of a virtual machine takes from
 /// both of its CPUs comes and goes in less than a second. A second holds a whole number of rounds, so that all seconds are alike.
 const TURN_NS: u64 = NS_PER_S / 10;
-/// Variants that can have a load at the same time, the least rate at which a turn has enough requests, and the time of either in
-/// a block by default: the CPU time of a request differs most from second to second.
-const AT_ONCE: usize = 2;
+/// The least rate at which a turn has enough requests, and the time of either variant in a block by default: the CPU time of a
+/// request differs most from second to second.
 const AT_ONCE_MIN_PER_S: f64 = 1000.0;
 const AT_ONCE_NS: u64 = 3 * NS_PER_S;
 /// Warm-up of a server that had the same load seconds ago, and of one that had another.
@@ -78,7 +75,7 @@ impl CompareOptions {
             match (load, &self.capacity) {
                 (CompareLoad::Capacity, Some(capacity)) => capacity.budget_ns,
                 (CompareLoad::Fixed, _) if let Some(at_once) = windows.at_once => {
-                    (at_once.window_ns + warmup_ns + REST_NS) / AT_ONCE as u64
+                    (at_once.window_ns + warmup_ns + REST_NS) / COMPARE_AT_ONCE
                 }
                 _ => of_first_ns + more * (windows.each_ns + self.warmup_before(ServedBefore::SameLoad).1 + BETWEEN_NS),
             }
@@ -95,11 +92,11 @@ impl CompareOptions {
         }
         let of = |measured_ns: u64| {
             let by_requests = rate_per_s * measured_ns as f64 / NS_PER_S as f64 / WINDOW_REQUESTS;
-            let most = (measured_ns / WINDOW_MIN_NS).min(WINDOWS_MAX);
+            let most = (measured_ns / WINDOW_MIN_NS).min(COMPARE_WINDOWS_MAX);
             let in_turns = most.min(by_requests as u64).max(1);
-            let can_be_at_once = self.arms.len() == AT_ONCE && rate_per_s >= AT_ONCE_MIN_PER_S;
+            let can_be_at_once = self.arms.len() as u64 == COMPARE_AT_ONCE && rate_per_s >= AT_ONCE_MIN_PER_S;
             let own_ns = self.measured_ns.unwrap_or(AT_ONCE_NS);
-            let at_once = can_be_at_once.then_some(AtOnce { turn_ns: TURN_NS, window_ns: own_ns * AT_ONCE as u64 });
+            let at_once = can_be_at_once.then_some(AtOnce { turn_ns: TURN_NS, window_ns: own_ns * COMPARE_AT_ONCE });
             Windows { each_ns: measured_ns / in_turns, in_turns: Some(in_turns), at_once }
         };
         let short = of(self.measured_ns.unwrap_or(MEASURED_IN_TURNS_NS));

@@ -11,12 +11,9 @@ use crate::session::partner::{Partner, partners};
 use crate::session::{Beside, Session, check_limits};
 use crate::settings::compare::Arm;
 use clock::monotonic_ns;
-use model::{CompareTrialMade, Duet, DuetSet, Plan, Turns};
+use model::{COMPARE_AT_ONCE, CompareTrialMade, Duet, DuetSet, Plan, Turns};
 use std::panic::resume_unwind;
 use std::thread::{Builder, scope};
-
-/// Loads at the same time.
-const TOGETHER: u32 = 2;
 
 /// One of two loads that are about to run.
 struct Half<'a> {
@@ -98,8 +95,11 @@ impl Arms<'_> {
         // The same arrivals at the same instants for both, or in turns.
         plan.seed = plan.seed.wrapping_add(asked.block + 1);
         let turn = self.settings.at_once.zip(asked.place).filter(|_| cpus.is_none());
-        plan.turns =
-            turn.map(|(at_once, place)| Turns { turn_ns: at_once.turn_ns, index: place.set as u32, of: TOGETHER });
+        plan.turns = turn.map(|(at_once, place)| Turns {
+            turn_ns: at_once.turn_ns,
+            index: place.set as u32,
+            of: COMPARE_AT_ONCE as u32,
+        });
         let load = self.journal.open_load(&self.trial_name(asked))?;
         Ok(Half { asked: *asked, arm, cpus, session, plan, load })
     }

@@ -31,7 +31,10 @@ pub struct Cursor {
     schedule: Schedule,
     share: Share,
     number: u64,
+    /// Of the schedule without turns, in which no rounding adds up.
     instant_ns: f64,
+    /// The same as a whole number, in the turn of the load: it is read many times until the cursor moves on.
+    due_ns: u64,
 }
 
 /// Odd increment of SplitMix64: stepping its state by it makes the n-th output addressable.
@@ -57,7 +60,7 @@ impl Schedule {
     /// A cursor on the first instant of `share`.
     #[must_use]
     pub fn cursor(self, share: Share) -> Cursor {
-        let mut cursor = Cursor { schedule: self, share, number: 0, instant_ns: self.gap_ns(0) };
+        let mut cursor = Cursor { schedule: self, share, number: 0, instant_ns: self.gap_ns(0), due_ns: 0 };
         cursor.skip(u64::from(share.index));
         cursor
     }
@@ -87,9 +90,8 @@ impl Cursor {
     /// The instant the cursor stands on; ns since the clock of the run started.
     #[inline]
     #[must_use]
-    pub fn instant_ns(&self) -> u64 {
-        let at_ns = self.instant_ns as u64;
-        self.schedule.turns.map_or(at_ns, |turns| in_turn_ns(at_ns, turns))
+    pub const fn instant_ns(&self) -> u64 {
+        self.due_ns
     }
 
     /// Mean time between two instants of the whole schedule; ns.
@@ -118,6 +120,8 @@ impl Cursor {
                 }
             }
         }
+        let at_ns = self.instant_ns as u64;
+        self.due_ns = self.schedule.turns.map_or(at_ns, |turns| in_turn_ns(at_ns, turns));
     }
 }
 

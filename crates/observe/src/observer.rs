@@ -62,8 +62,8 @@ pub struct Observer {
     dropped: BTreeMap<u64, u64>,
     /// What was said about each part last, so that it is said once.
     said: BTreeMap<String, String>,
-    /// Processes of another server with the same CPUs, which has its turns between those of this one.
-    taking_turns: Vec<i32>,
+    /// True if the other server has the same CPUs, and its turns between those of this one: then it is no stranger.
+    takes_turns: bool,
 }
 
 impl Observer {
@@ -110,7 +110,7 @@ impl Observer {
             looked_ns: 0,
             dropped: BTreeMap::new(),
             said: BTreeMap::new(),
-            taking_turns: Vec::new(),
+            takes_turns: false,
         };
         // The long look, at the sockets of every process of the machine, is done while nothing waits for it.
         observer.sample_first(0);
@@ -118,19 +118,14 @@ impl Observer {
     }
 
     /// The load `part`, 1 or 2, of two that run at the same time in this process: its threads are told from those of the other,
-    /// and so are the processes `neighbours` of the other server, with all that they have started.
+    /// and so are the processes `neighbours` of the other server, with all that they have started. Where `takes_turns` is set,
+    /// both have the same CPUs in turns, and neither is a stranger to the other.
     #[must_use]
-    pub fn beside_another(mut self, part: u32, neighbours: Vec<i32>) -> Self {
+    pub fn beside_another(mut self, part: u32, neighbours: Vec<i32>, takes_turns: bool) -> Self {
+        self.takes_turns = takes_turns;
         self.generator = Generator::of_part(part);
         self.others.tell_apart(neighbours);
         self
-    }
-
-    /// The same where both loads and servers have the same CPUs and take turns: neither is a stranger to the other.
-    #[must_use]
-    pub fn in_turns_with(mut self, part: u32, neighbours: Vec<i32>) -> Self {
-        self.taking_turns.clone_from(&neighbours);
-        self.beside_another(part, neighbours)
     }
 
     /// Shares what is known of the programs behind the server with others that observe it, before or after this one.
@@ -184,10 +179,7 @@ impl Observer {
             client_cpus: self.generator.cpus().to_vec(),
             server_cpus: self.server_cpus(),
             load_threads: self.generator.threads().collect(),
-            other_load_threads: match self.taking_turns.is_empty() {
-                true => self.generator.others().to_vec(),
-                false => Vec::new(),
-            },
+            other_load_threads: if self.takes_turns { Vec::new() } else { self.generator.others().to_vec() },
             watched: self.watched(),
             backends: self.backends.clone(),
             quota_at_begin_ns,
@@ -206,7 +198,9 @@ impl Observer {
     /// The processes that are no strangers to the account.
     fn watched(&self) -> Watched {
         let mut pids = self.server_pids();
-        pids.extend(&self.taking_turns);
+        if self.takes_turns {
+            pids.extend(self.others.neighbours());
+        }
         let alone = standing_alone(&self.server_group().pids());
         Watched { pids, server: self.first_pid(), alone, undecided: self.others.undecided().clone() }
     }

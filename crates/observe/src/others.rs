@@ -31,6 +31,11 @@ impl Others {
         self.neighbours = neighbours;
     }
 
+    /// The processes of the other variant.
+    pub(crate) fn neighbours(&self) -> &[i32] {
+        &self.neighbours
+    }
+
     /// Those of which it is not shown whether they belong to the server.
     pub(crate) const fn undecided(&self) -> &BTreeSet<i32> {
         &self.undecided.pids

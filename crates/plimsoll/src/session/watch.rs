@@ -149,8 +149,7 @@ impl Watch {
         let observer = watched.observer();
         let observer = match control.part {
             0 => observer,
-            part if watched.takes_turns => observer.in_turns_with(part, watched.neighbours.clone()),
-            part => observer.beside_another(part, watched.neighbours.clone()),
+            part => observer.beside_another(part, watched.neighbours.clone(), watched.takes_turns),
         };
         let quota_at_begin_ns = *quota.get_or_init(|| observer.server_quota_ns());
         let (clock, marks) = (Arc::clone(&control.clock), Arc::clone(&control.marks));

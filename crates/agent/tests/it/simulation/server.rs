@@ -95,6 +95,21 @@ fn an_agent_that_is_not_reached_through_ssh_loads_no_socket_and_no_link_of_its_m
     }
 }
 
+/// Turns of no length would divide by zero in the load thread, and nobody orders turns of an agent.
+#[test]
+fn an_agent_takes_no_load_that_takes_turns() {
+    let mut plan = plan(8, 1);
+    plan.turns = Some(model::Turns { turn_ns: 0, index: 0, of: 2 });
+    let segment = divide(&[1], 8).expect("a part")[0].segment;
+    let message = OfCoordinator::Plan(Box::new(PlanMessage::new(plan, segment)));
+    let mut bytes = frame::PREAMBLE.to_vec();
+    assert!(frame::write(&mut bytes, &serde_json::to_vec(&message).expect("JSON"), 1 << 20));
+    let mut agent = Agent::new(identity(), BEGIN_NS);
+    let refused = Err(Gone::Message("a plan that does not hold together"));
+    assert_eq!(agent.on_bytes(&bytes, BEGIN_NS, BEGIN_NS), refused);
+    assert_eq!(agent.take_order(), None);
+}
+
 #[test]
 fn an_answer_that_nobody_has_ordered_loses_the_agent() {
     let (mut server, mut agent) = greeted();

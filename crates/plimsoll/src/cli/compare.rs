@@ -115,14 +115,14 @@ pub(crate) struct CompareArgs {
     /// Stop as soon as every interval is this narrow: its half-width, 0.1% to 50% [default: 0.3 of the margin]
     #[arg(hide_short_help = true, long, value_name = "PERCENT", allow_hyphen_values = true)]
     pub(crate) precision: Option<String>,
-    /// Blocks at most; without --precision exactly so many, if the budget allows [default: what the precision needs]
+    /// Blocks at most; without --precision exactly so many, if the budget allows [default: until the answer is clear]
     #[arg(hide_short_help = true, long, value_name = "N")]
     pub(crate) blocks: Option<Count>,
     /// Compare even if status or size of the responses differ
     #[arg(hide_short_help = true, long)]
     pub(crate) allow_different_responses: bool,
-    /// Measured time of each variant at each load in a block, at least 1s [default: 2s, or 4s below 1,000 requests per
-    /// second and where the variants do not take turns]
+    /// Measured time of each variant at each load in a block, at least 1s [default: 2s at saturation and 3s at the fixed
+    /// load, or 4s below 1,000 requests per second and where the variants do not take turns]
     ///
     /// Variants that take turns have up to four windows of at least 1 s and 1,000 requests each.
     #[arg(hide_short_help = true, short, long, value_name = "TIME")]
@@ -135,6 +135,9 @@ pub(crate) struct CompareArgs {
     pub(crate) one_at_a_time: bool,
     /// Warm-up load before each window, not measured: a time, 0s, or auto (until goodput is steady by MSER-5) [default:
     /// auto, with --client 2s]
+    ///
+    /// Variants that take turns have it when their block begins, 0.5 s before another load, and 0.25 s before the next
+    /// window of the same load.
     ///
     /// Unless a warm-up is given here, each lasts 2 s and sends at most 20 requests where one of them may change
     /// something (POST, PUT, PATCH, DELETE).

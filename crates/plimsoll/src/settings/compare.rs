@@ -244,8 +244,9 @@ impl CompareOptions {
     }
 
     /// The plan, where closed loops got so many good responses per second out of the variants. There is a canary where this
-    /// machine has a part in what is measured.
-    pub(crate) fn settings(&self, pilots_per_s: &[f64], has_canary: bool) -> CompareSettings {
+    /// machine has a part in what is measured. Variants have a load at the same time only where they `are_apart`: no process
+    /// serves two of them.
+    pub(crate) fn settings(&self, pilots_per_s: &[f64], has_canary: bool, are_apart: bool) -> CompareSettings {
         let baseline = pilots_per_s.first().copied().unwrap_or_default();
         let slowest = pilots_per_s.iter().copied().fold(f64::INFINITY, f64::min);
         let share = match self.duet {
@@ -253,7 +254,7 @@ impl CompareOptions {
             None => (FIXED_SHARE * baseline).min(SLOWEST_SHARE * slowest),
         };
         let rate_per_s = self.rate_per_s.unwrap_or_else(|| settings::two_digits(share));
-        let windows = self.windows(rate_per_s.min(slowest));
+        let windows = self.windows(rate_per_s.min(slowest), are_apart);
         CompareSettings {
             arms: self.arms.len() as u64,
             loads: self.loads.clone(),
@@ -420,7 +421,7 @@ mod tests {
 
     #[test]
     fn the_fixed_load_is_below_what_any_variant_gets_out() {
-        let rate = |flags: &[&str], pilots: &[f64]| options(flags).settings(pilots, true).rate_per_s;
+        let rate = |flags: &[&str], pilots: &[f64]| options(flags).settings(pilots, true, true).rate_per_s;
         assert_eq!(rate(&[], &[1_000.0, 990.0]), 700.0);
         assert_eq!(rate(&[], &[1_000.0, 400.0]), 340.0, "85 % of the slowest");
         assert_eq!(rate(&["-R", "123"], &[1_000.0, 400.0]), 123.0);
@@ -429,7 +430,7 @@ mod tests {
     #[test]
     fn precision_follows_from_the_margin_unless_the_blocks_are_fixed() {
         let plan = |flags: &[&str]| {
-            let plan = options(flags).settings(&[1.0, 1.0], true);
+            let plan = options(flags).settings(&[1.0, 1.0], true, true);
             (plan.precision, plan.blocks_max, plan.margin)
         };
         assert_eq!(plan(&[]), (Some(0.006), COMPARE_BLOCKS_MAX, 0.02));
@@ -443,7 +444,7 @@ mod tests {
         let options = CompareOptions::new(&args(&["--aa", "http://127.0.0.1:1/", "--name", "a"])).unwrap();
         let names: Vec<&str> = options.arms.iter().map(|arm| arm.name.as_str()).collect();
         assert_eq!(names, ["a", "a (2)", "a (3)", "a (4)"]);
-        let plan = options.settings(&[1.0; 4], true);
+        let plan = options.settings(&[1.0; 4], true, true);
         assert_eq!((plan.is_aa, plan.precision, plan.blocks_max), (true, None, AA_BLOCKS));
         assert_eq!(CompareOptions::new(&args(&["--aa"])).unwrap().arms.len(), AA_ARMS, "the built-in server");
     }
@@ -483,7 +484,7 @@ mod tests {
         let trial_ns = 6 * NS_PER_S + REST_NS + both.agree_ns;
         let trials_ns = 2 * (2 * trial_ns + START_NS);
         assert!(both.agree_ns > 0 && both.block_ns(false) == trials_ns, "{both:?}");
-        let plan = both.settings(&[1_000.0, 1_000.0], false);
+        let plan = both.settings(&[1_000.0, 1_000.0], false, true);
         assert_eq!((plan.without_canary, plan.times.block_ns), (true, trials_ns));
     }
 
@@ -494,9 +495,9 @@ mod tests {
         assert_eq!(options(&["--capacity", "--only", "fixed"]).loads, [Fixed, Capacity]);
         let only = options(&["--only", "capacity", "--goal", "p99<50ms"]);
         assert_eq!(only.loads, [Capacity]);
-        let plan = only.settings(&[1_000.0, 1_000.0], true).capacity.expect("it is searched for");
+        let plan = only.settings(&[1_000.0, 1_000.0], true, true).capacity.expect("it is searched for");
         assert_eq!((plan.goal.as_str(), plan.budget_ns), ("p99<50ms,errors<0.1%,send-rate>99%", 30 * NS_PER_S));
-        assert_eq!(options(&[]).settings(&[1.0], true).capacity, None);
+        assert_eq!(options(&[]).settings(&[1.0], true, true).capacity, None);
         let refused = args(&["http://h/", "http://i/", "--goal", "p99<1s"]);
         assert!(CompareOptions::new(&refused).unwrap_err().message.contains("--goal is about the capacity"));
     }

@@ -55,8 +55,7 @@ pub(super) fn measure(args: &CompareArgs, checked: &Checked, stop: &Arc<AtomicBo
     let Looked { arms: looked, pilots_per_s, mut journal, before, agents, sessions, has_canary, check, are_apart } =
         arms::look(args, checked, stop)?;
     options.check_rate(&pilots_per_s)?;
-    let settings = options.settings(&pilots_per_s, has_canary);
-    let settings = CompareSettings { at_once: settings.at_once.filter(|_| are_apart), ..settings };
+    let settings = options.settings(&pilots_per_s, has_canary, are_apart);
     let progress = Progress::new(args.output.quiet);
     progress.line(&begin_line(&settings, &pilots_per_s));
     check.iter().for_each(|row| progress.line(&report::terminal::check_row(row)));

@@ -191,7 +191,7 @@ mod tests {
         let Verb::Compare(args) = Cli::try_parse_from(["plimsoll", "compare", "--aa"]).unwrap().verb else {
             panic!("another verb")
         };
-        record.plan = Some(CompareOptions::new(&args).unwrap().settings(&[1_000.0], true));
+        record.plan = Some(CompareOptions::new(&args).unwrap().settings(&[1_000.0], true, true));
         record.verdict.state = VerdictState::Valid;
         record
     }

@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn the_fixed_load_is_half_of_what_the_slower_gets_out_of_its_half() {
         let Ok(options) = options(&[]) else { return assert!(stack::duet(&usable_cpus()).is_err(), "two cores") };
-        let plan = options.settings(&[1_000.0, 800.0], true);
+        let plan = options.settings(&[1_000.0, 800.0], true, true);
         assert_eq!((plan.rate_per_s, plan.loads.len(), plan.arms), (400.0, 1, 2));
         assert!(plan.duet.is_some() && options.check_rate(&[1_000.0, 800.0]).is_ok());
         assert_eq!(options.warmup, Warmup::Fixed { duration_ns: 2 * NS_PER_S }, "the same window for both");

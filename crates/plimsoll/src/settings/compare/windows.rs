@@ -55,7 +55,7 @@ pub(super) fn is_in_turns(args: &CompareArgs, arms: &[Arm]) -> bool {
 impl CompareOptions {
     /// About how long a block takes, with a canary or without, before the rate of its loads is known; ns.
     pub(super) fn block_ns(&self, has_canary: bool) -> u64 {
-        self.block_of(self.windows(f64::INFINITY), has_canary)
+        self.block_of(self.windows(f64::INFINITY, true), has_canary)
     }
 
     /// About how long a block with such windows takes, with a canary or without; ns.
@@ -84,19 +84,19 @@ impl CompareOptions {
         self.arms.len() as u64 * arm_ns + canary_ns
     }
 
-    /// The windows of a variant at a load in a block, where that has so many requests per second. They are shortened where the
-    /// time for all blocks holds too few for an interval otherwise.
-    pub(super) fn windows(&self, rate_per_s: f64) -> Windows {
+    /// The windows of a variant at a load in a block, where that has so many requests per second and no process serves
+    /// two variants (`are_apart`). They are shortened where the time for all blocks holds too few for an interval otherwise.
+    pub(super) fn windows(&self, rate_per_s: f64, are_apart: bool) -> Windows {
         if !self.is_in_turns {
             return Windows { each_ns: self.measured_ns.unwrap_or(MEASURED_NS), in_turns: None, at_once: None };
         }
+        let are_two = self.arms.len() as u64 == COMPARE_AT_ONCE;
+        let at_once = (are_apart && are_two && rate_per_s >= AT_ONCE_MIN_PER_S)
+            .then(|| AtOnce { turn_ns: TURN_NS, window_ns: self.measured_ns.unwrap_or(AT_ONCE_NS) * COMPARE_AT_ONCE });
         let of = |measured_ns: u64| {
             let by_requests = rate_per_s * measured_ns as f64 / NS_PER_S as f64 / WINDOW_REQUESTS;
             let most = (measured_ns / WINDOW_MIN_NS).min(COMPARE_WINDOWS_MAX);
             let in_turns = most.min(by_requests as u64).max(1);
-            let can_be_at_once = self.arms.len() as u64 == COMPARE_AT_ONCE && rate_per_s >= AT_ONCE_MIN_PER_S;
-            let own_ns = self.measured_ns.unwrap_or(AT_ONCE_NS);
-            let at_once = can_be_at_once.then_some(AtOnce { turn_ns: TURN_NS, window_ns: own_ns * COMPARE_AT_ONCE });
             Windows { each_ns: measured_ns / in_turns, in_turns: Some(in_turns), at_once }
         };
         let short = of(self.measured_ns.unwrap_or(MEASURED_IN_TURNS_NS));
@@ -145,7 +145,7 @@ mod tests {
 
     /// Number and length in seconds of the windows at saturation, and the length of that of both at the fixed load.
     fn windows(flags: &[&str], rate_per_s: f64) -> (Option<u64>, f64, Option<f64>) {
-        let windows = options(flags).windows(rate_per_s);
+        let windows = options(flags).windows(rate_per_s, true);
         let seconds = |ns: u64| ns as f64 / NS_PER_S as f64;
         (windows.in_turns, seconds(windows.each_ns), windows.at_once.map(|at_once| seconds(at_once.window_ns)))
     }
@@ -162,6 +162,7 @@ mod tests {
         assert_eq!(windows(&["--client", "ssh://a,ssh://b"], 5_000.0), (None, 4.0, None), "agents");
         let three = ["http://127.0.0.1:3/"];
         assert_eq!(windows(&three, 5_000.0), (Some(2), 1.0, None), "turns at once are those of two");
+        assert_eq!(options(&[]).windows(5_000.0, false).at_once, None, "one process serves both");
     }
 
     #[test]
@@ -193,7 +194,7 @@ mod tests {
     fn a_block_in_turns_is_about_as_long_as_its_trials() {
         let block_s = |flags: &[&str], rate_per_s: f64| {
             let options = options(flags);
-            options.block_of(options.windows(rate_per_s), true) as f64 / NS_PER_S as f64
+            options.block_of(options.windows(rate_per_s, true), true) as f64 / NS_PER_S as f64
         };
         let canary = 1.0 + 0.25 + 0.5;
         let saturated = (0.5 + 1.0) + (0.25 + 1.0 + 0.1);

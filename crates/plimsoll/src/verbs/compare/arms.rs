@@ -338,7 +338,9 @@ impl<'a> Arms<'a> {
         let label = self.label(asked);
         self.progress.say(&label);
         let mut session = self.take_session(asked)?;
-        self.rest(asked);
+        if let Some(arm) = asked.arm {
+            self.rest(arm, asked.before);
+        }
         std::mem::swap(&mut session.progress, &mut self.progress);
         let measured = match (asked.load, asked.arm, &self.options.capacity) {
             (CompareLoad::Capacity, Some(arm), Some(capacity)) => {
@@ -441,10 +443,10 @@ impl<'a> Arms<'a> {
         }
     }
 
-    /// Waits before a load on a server that is not restarted and has had no other server's turn before it.
-    fn rest(&self, asked: &Asked) {
-        let is_url = asked.arm.is_some_and(|arm| matches!(self.options.arms[arm].target, ArmTarget::Url(_)));
-        if is_url && asked.before == ServedBefore::Nothing {
+    /// Waits before the first load of a block on a server that is not restarted for it.
+    fn rest(&self, arm: usize, before: ServedBefore) {
+        let is_url = matches!(self.options.arms[arm].target, ArmTarget::Url(_));
+        if is_url && before == ServedBefore::Nothing {
             std::thread::sleep(Duration::from_nanos(REST_NS));
         }
     }

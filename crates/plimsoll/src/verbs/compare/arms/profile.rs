@@ -7,14 +7,12 @@ use crate::output::printer;
 use crate::profiling::difference::{Half, keep_difference, php_function_changes, php_unrelated};
 use crate::profiling::{Sampled, keep, remove_samples};
 use crate::session::Beside;
-use crate::settings::compare::REST_NS;
 use crate::store::private;
 use model::{ArmProfile, CompareLoad, CompareSettings, Redacted, SessionEvent, Stop};
 use report::flame::function_changes;
 use report::record::PROFILES_FOLDER;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 /// Length of the window, in measured times of a variant in a block: more samples for little time.
 const WINDOWS: u64 = 2;
@@ -72,7 +70,7 @@ impl Arms<'_> {
         // The server of another variant may hold the port.
         self.running.clear();
         let mut session = self.fresh_session(index)?;
-        std::thread::sleep(Duration::from_nanos(REST_NS));
+        self.rest(index, ServedBefore::Nothing);
         session.directory = self.profile_folder(index)?;
         let alone = CompareSettings { at_once: None, ..self.settings.clone() };
         let (load, _, warmup) = self.options.trial(self.args, load, ServedBefore::Nothing, &alone)?;

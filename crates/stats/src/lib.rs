@@ -35,8 +35,8 @@ pub use capacity::{
 };
 pub use change_points::{ChangePoint, ChangePointSettings, LEVEL_MIN, change_points, change_points_n_min};
 pub use compare::{
-    BLOCK_REPEATS_MAX, FLAGGED_MAX, Looks, blocks_needed, call, effect, floor, holm, precision, resolvable,
-    share_interval, should_repeat_block, should_repeat_duet, with_holm,
+    BLOCK_REPEATS_MAX, FLAGGED_MAX, Looks, Quantity, Stop, blocks_needed, call, effect, floor, holm, precision,
+    resolvable, share_interval, should_repeat_block, should_repeat_duet, with_holm,
 };
 pub use knee::{LoadPoint, PoolFitResult, RateFit, SHARPNESS_MAX, UslFit, fit_pool, fit_rate, fit_usl};
 pub use median::{median, median_interval, strays};

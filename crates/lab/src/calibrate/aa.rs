@@ -5,8 +5,8 @@ use super::environment::{Environment, Machine};
 use super::section::{Section, percent};
 use super::sequential::{Sequential, THREE, TWELVE};
 use crate::markdown::{Page, Table};
-use model::{Call, Direction};
-use stats::{CONFIDENCE, Looks, effect};
+use model::Direction;
+use stats::{CONFIDENCE, Looks, Quantity, effect};
 
 /// Noise from trial to trial.
 const NOISE: f64 = 0.02;
@@ -46,12 +46,9 @@ fn fixed(environment: Environment, count: usize, seed: u64) -> bool {
     side(&blocks.pairs[0], CONFIDENCE) != 0
 }
 
-/// True if a comparison of one quantity is over that has these pairs of each variant.
-pub(super) fn is_over(looks: Looks, variants: &[&[(f64, f64)]]) -> bool {
-    let blocks = variants.first().map_or(0, |pairs| pairs.len()) as u64;
-    let is_called = |pairs: &&[(f64, f64)]| looks.call(pairs, Direction::LowerIsBetter) != Call::CannotTell;
-    (Looks::is_planned(blocks) && variants.iter().all(is_called))
-        || variants.iter().all(|pairs| looks.is_precise(pairs))
+/// What decides of a variant: the CPU time of its requests.
+pub(super) fn cpu_time(pairs: &[(f64, f64)]) -> Quantity {
+    Quantity { pairs: pairs.to_vec(), wanted: Direction::LowerIsBetter }
 }
 
 /// Blocks of a comparison that is looked at after each, and whether any variant is flagged.
@@ -59,10 +56,10 @@ fn looked_at(environment: Environment, looks: Looks, seed: u64) -> (usize, bool)
     let mut blocks = blocks(environment, looks.variants, seed);
     loop {
         blocks.add(1);
-        let variants: Vec<&[(f64, f64)]> = blocks.pairs.iter().map(Vec::as_slice).collect();
-        if is_over(looks, &variants) || blocks.made >= BLOCKS_MAX {
+        let variants: Vec<Vec<Quantity>> = blocks.pairs.iter().map(|pairs| vec![cpu_time(pairs)]).collect();
+        if looks.look(&variants).is_some() || blocks.made >= BLOCKS_MAX {
             let confidence = looks.confidence();
-            return (blocks.made, variants.iter().any(|pairs| side(pairs, confidence) != 0));
+            return (blocks.made, blocks.pairs.iter().any(|pairs| side(pairs, confidence) != 0));
         }
     }
 }

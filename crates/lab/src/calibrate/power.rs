@@ -1,12 +1,12 @@
 //! A true change of 2 %: how often it is called, within the blocks that were asked for.
 
-use super::aa::is_over;
+use super::aa::cpu_time;
 use super::blocks::Blocks;
 use super::environment::{Environment, Machine};
 use super::section::{Section, percent, quantile};
 use super::sequential::THREE;
 use crate::markdown::{Page, Table};
-use model::{Call, Direction};
+use model::Call;
 use stats::{Looks, effect, precision};
 
 /// Blocks from which the number is asked for.
@@ -39,9 +39,9 @@ fn compared(environment: Environment, noise: f64, wanted_half_width: f64, ratio:
     let pilot = effect(&blocks.pairs[0], confidence).map(|pilot| precision(&pilot, wanted_half_width, confidence));
     let asked = pilot.and_then(|pilot| pilot.blocks_needed).unwrap_or(BLOCKS_MAX).min(BLOCKS_MAX);
     loop {
-        let pairs = &blocks.pairs[0];
-        if is_over(looks, &[pairs]) || blocks.made as u64 >= asked {
-            return Ended { asked, made: blocks.made, call: looks.call(pairs, Direction::LowerIsBetter) };
+        let variant = [vec![cpu_time(&blocks.pairs[0])]];
+        if looks.look(&variant).is_some() || blocks.made as u64 >= asked {
+            return Ended { asked, made: blocks.made, call: looks.call(&variant[0][0]) };
         }
         blocks.add(1);
     }

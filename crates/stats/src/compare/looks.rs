@@ -33,6 +33,24 @@ pub struct Looks {
     pub variants: usize,
 }
 
+/// A quantity of a variant.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Quantity {
+    /// Its values (baseline, variant) in all blocks so far.
+    pub pairs: Vec<(f64, f64)>,
+    /// Which way it is wanted to go.
+    pub wanted: Direction,
+}
+
+/// Why a comparison is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// Of every variant is known what decides.
+    Decided,
+    /// All intervals are as narrow as wanted.
+    Precise,
+}
+
 impl Looks {
     /// Half width that a margin asks for, relative: 0.3 of it.
     #[must_use]
@@ -46,14 +64,7 @@ impl Looks {
         1.0 - ALPHA / self.variants.max(1) as f64
     }
 
-    /// True if it is looked after so many blocks whether all is decided: after 6, 12, 24, ...
-    #[must_use]
-    pub const fn is_planned(blocks: u64) -> bool {
-        let first = RUNS_MIN as u64;
-        blocks >= first && blocks.is_multiple_of(first) && (blocks / first).is_power_of_two()
-    }
-
-    /// Blocks after which it is looked next, where so many are measured.
+    /// Blocks after which it is looked next whether all is decided, where so many are measured: 6, 12, 24, ...
     #[must_use]
     pub const fn next_planned(blocks: u64) -> u64 {
         let mut planned = RUNS_MIN as u64;
@@ -63,17 +74,36 @@ impl Looks {
         planned
     }
 
-    /// What may be called of a variant by the pairs (baseline, variant) of all blocks so far.
+    /// Looks at what decides of each variant; none if another block is to be made. To be asked after each block.
     #[must_use]
-    pub fn call(&self, pairs: &[(f64, f64)], wanted: Direction) -> Call {
-        effect(pairs, self.confidence()).map_or(Call::CannotTell, |effect| call(&effect.ratio, wanted, self.margin))
+    pub fn look(&self, variants: &[Vec<Quantity>]) -> Option<Stop> {
+        let all = || variants.iter().flatten();
+        let blocks = all().map(|quantity| quantity.pairs.len()).min()? as u64;
+        let is_planned = blocks > 0 && Self::next_planned(blocks - 1) == blocks;
+        if is_planned && variants.iter().all(|quantities| self.is_settled(quantities)) {
+            Some(Stop::Decided)
+        } else {
+            all().all(|quantity| self.is_precise(quantity)).then_some(Stop::Precise)
+        }
     }
 
-    /// True if the interval of a variant is as narrow as wanted.
+    /// True if nothing that a variant may still show changes the answer: it is worse in something, or all of it can be called.
+    fn is_settled(&self, quantities: &[Quantity]) -> bool {
+        let calls: Vec<Call> = quantities.iter().map(|quantity| self.call(quantity)).collect();
+        calls.contains(&Call::Worse) || !calls.contains(&Call::CannotTell)
+    }
+
+    /// What may be called of a quantity.
     #[must_use]
-    pub fn is_precise(&self, pairs: &[(f64, f64)]) -> bool {
-        let half = effect(pairs, self.confidence()).and_then(|effect| half_width(&effect.ratio));
-        pairs.len() >= RUNS_MIN && half.is_some_and(|half| half <= self.wanted_half_width)
+    pub fn call(&self, quantity: &Quantity) -> Call {
+        let effect = effect(&quantity.pairs, self.confidence());
+        effect.map_or(Call::CannotTell, |effect| call(&effect.ratio, quantity.wanted, self.margin))
+    }
+
+    /// True if the interval of a quantity is as narrow as wanted.
+    fn is_precise(&self, quantity: &Quantity) -> bool {
+        let half = effect(&quantity.pairs, self.confidence()).and_then(|effect| half_width(&effect.ratio));
+        half.is_some_and(|half| half <= self.wanted_half_width)
     }
 }
 
@@ -84,20 +114,25 @@ mod tests {
 
     const LOOKS: Looks = Looks { wanted_half_width: 0.006, margin: 0.02, variants: 1 };
 
+    fn quantity(pairs: Vec<(f64, f64)>) -> Quantity {
+        Quantity { pairs, wanted: Direction::LowerIsBetter }
+    }
+
     /// What is called in the end, whether the interval holds the truth, and after how many blocks.
     fn compared(ratio: f64, sd: f64, blocks_max: u64, seed: u64) -> (Call, bool, u64) {
         let mut noise = Noise::new(seed);
-        let mut pairs = Vec::new();
+        let mut variant = vec![quantity(Vec::new())];
         loop {
-            pairs.push((1.0, ratio * (sd * noise.normal()).exp()));
-            let blocks = pairs.len() as u64;
-            let called = LOOKS.call(&pairs, Direction::LowerIsBetter);
-            let is_decided = Looks::is_planned(blocks) && called != Call::CannotTell;
-            if is_decided || LOOKS.is_precise(&pairs) || blocks >= blocks_max {
-                let found = effect(&pairs, LOOKS.confidence()).expect("there are pairs").ratio;
+            variant[0].pairs.push((1.0, ratio * (sd * noise.normal()).exp()));
+            let blocks = variant[0].pairs.len() as u64;
+            let variants = [variant];
+            if LOOKS.look(&variants).is_some() || blocks >= blocks_max {
+                let [only] = &variants[0][..] else { panic!("one quantity") };
+                let found = effect(&only.pairs, LOOKS.confidence()).expect("there are pairs").ratio;
                 let is_held = found.low.is_none_or(|low| low <= ratio) && found.high.is_none_or(|high| ratio <= high);
-                return (called, is_held, blocks);
+                return (LOOKS.call(only), is_held, blocks);
             }
+            [variant] = variants;
         }
     }
 
@@ -115,7 +150,8 @@ mod tests {
 
     #[test]
     fn looks_for_what_is_decided_are_few_and_planned() {
-        let planned: Vec<u64> = (0..200).filter(|blocks| Looks::is_planned(*blocks)).collect();
+        let is_over = |blocks: &usize| LOOKS.look(&[vec![quantity([(1.0, 2.0), (1.0, 2.1)].repeat(*blocks / 2))]]);
+        let planned: Vec<usize> = (2..200).step_by(2).filter(|blocks| is_over(blocks) == Some(Stop::Decided)).collect();
         assert_eq!(planned, [6, 12, 24, 48, 96, 192]);
         assert_eq!([0, 5, 6, 11, 12, 40].map(Looks::next_planned), [6, 6, 12, 12, 24, 48]);
     }
@@ -163,7 +199,12 @@ mod tests {
     fn variants_share_the_error_rate() {
         let two = Looks { variants: 2, ..LOOKS };
         assert!((two.confidence() - 0.99).abs() < 1e-12 && (LOOKS.confidence() - 0.98).abs() < 1e-12);
-        assert_eq!(LOOKS.call(&[(1.0, 2.0); 5], Direction::LowerIsBetter), Call::CannotTell, "too few for an interval");
-        assert!(!LOOKS.is_precise(&[(1.0, 2.0); 5]) && LOOKS.is_precise(&[(1.0, 2.0); 6]));
+        let so_many = |blocks: usize| quantity(vec![(1.0, 2.0); blocks]);
+        assert_eq!(LOOKS.call(&so_many(5)), Call::CannotTell, "too few for an interval");
+        assert_eq!((LOOKS.look(&[vec![so_many(5)]]), LOOKS.look(&[])), (None, None));
+        assert_eq!(LOOKS.look(&[vec![so_many(7)]]), Some(Stop::Precise));
+        let open = quantity([(1.0, 1.5), (1.0, 0.7)].repeat(6));
+        assert_eq!(LOOKS.look(&[vec![so_many(12), open.clone()]]), Some(Stop::Decided), "it is worse in something");
+        assert_eq!(LOOKS.look(&[vec![so_many(12)], vec![open]]), None, "the other variant is open");
     }
 }

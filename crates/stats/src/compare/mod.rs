@@ -16,6 +16,6 @@ pub use call::call;
 pub use effect::effect;
 pub use floor::{FLAGGED_MAX, floor, resolvable, share_interval};
 pub use holm::{holm, with_holm};
-pub use looks::Looks;
+pub use looks::{Looks, Quantity, Stop};
 pub use precision::{blocks_needed, precision};
 pub use repeat::{BLOCK_REPEATS_MAX, should_repeat_block, should_repeat_duet};

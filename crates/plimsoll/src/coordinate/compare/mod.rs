@@ -16,8 +16,8 @@ pub(crate) use block::{Block, Made, Place, ServedBefore, Uneven};
 pub(crate) use bound::Open;
 pub(crate) use budget::{budget_text, least_blocks, refusal};
 pub(crate) use canary::{canaries, deviating};
-use model::{Bound, Call, CompareEnd, CompareLoad, CompareMetric, CompareSettings};
-use stats::{BLOCK_REPEATS_MAX, Looks, RUNS_MIN, effect, precision, shuffled_blocks};
+use model::{Bound, CompareEnd, CompareLoad, CompareMetric, CompareSettings};
+use stats::{BLOCK_REPEATS_MAX, Looks, Quantity, RUNS_MIN, Stop, effect, precision, shuffled_blocks};
 use std::collections::BTreeMap;
 
 /// Blocks after which the spread is known well enough to say how many are needed.
@@ -196,28 +196,19 @@ impl BlockSearch {
 
     /// Whether the quantities that decide say all that is wanted.
     fn looked(&self) -> Option<CompareEnd> {
-        let looks = self.looks().filter(|_| self.counted() >= PILOT)?;
-        let primary = self.primaries();
-        if primary.is_empty() {
-            return None;
-        }
-        let all_arms = 1..=self.variants();
-        if Looks::is_planned(self.counted()) && all_arms.clone().all(|arm| self.is_settled(&looks, &primary, arm)) {
-            return Some(CompareEnd::Clear);
-        }
-        let is_precise = |(load, metric): &(CompareLoad, CompareMetric)| {
-            all_arms.clone().all(|arm| looks.is_precise(&self.pairs(arm, *load, *metric)))
+        let primaries = self.primaries();
+        let of_arm = |arm: usize| {
+            let quantity = |(load, metric): &(CompareLoad, CompareMetric)| Quantity {
+                pairs: self.pairs(arm, *load, *metric),
+                wanted: metric.wanted(),
+            };
+            primaries.iter().map(quantity).collect()
         };
-        primary.iter().all(is_precise).then_some(CompareEnd::Precise)
-    }
-
-    /// True if nothing that a variant may still show changes the answer: it is worse in something, or all of it can be called.
-    fn is_settled(&self, looks: &Looks, primary: &[(CompareLoad, CompareMetric)], arm: usize) -> bool {
-        let call = |(load, metric): &(CompareLoad, CompareMetric)| {
-            looks.call(&self.pairs(arm, *load, *metric), metric.wanted())
-        };
-        let calls: Vec<Call> = primary.iter().map(call).collect();
-        calls.contains(&Call::Worse) || !calls.contains(&Call::CannotTell)
+        let variants: Vec<Vec<Quantity>> = (1..=self.variants()).map(of_arm).collect();
+        match self.looks()?.look(&variants)? {
+            Stop::Decided => Some(CompareEnd::Clear),
+            Stop::Precise => Some(CompareEnd::Precise),
+        }
     }
 
     /// The quantities that decide, one of each load at which one is known.

@@ -3,7 +3,7 @@
 use crate::Named;
 use crate::record::AnyRecord;
 use crate::visible;
-use crate::words::compare::change;
+use crate::words::compare::{change, of_variant};
 use crate::words::thresholds::{measured, of};
 use crate::words::verdict::meaning;
 use crate::words::why_interrupted;
@@ -89,11 +89,9 @@ fn of_verdict(verdict: &Verdict, why_interrupted: Option<String>) -> Case {
 
 /// The conditions of a comparison, or where it has none the calls of what decides.
 fn of_comparison(record: &CompareRecord) -> Vec<Case> {
-    let several = record.arms.len() > 2;
-    let of = |arm: &str| if several { format!(" of '{arm}'") } else { String::new() };
     if !record.conditions.is_empty() {
         let case = |one: &FailIfRecord| {
-            let text = format!("{}{}", one.condition, of(&one.arm));
+            let text = format!("{}{}", one.condition, of_variant(record, &one.arm));
             let outcome = match one.state {
                 FailIfState::Passed => Outcome::Passed("the whole interval lies within".to_owned()),
                 FailIfState::Failed => Outcome::Failed("the whole interval lies beyond".to_owned()),
@@ -110,7 +108,10 @@ fn of_comparison(record: &CompareRecord) -> Vec<Case> {
             Call::Worse => Outcome::Failed(text),
             Call::CannotTell => Outcome::Error("inconclusive", text),
         };
-        Case { name: format!("{}, {}{}", metric.metric.words(), metric.load.words(), of(&metric.arm)), outcome }
+        Case {
+            name: format!("{}, {}{}", metric.metric.words(), metric.load.words(), of_variant(record, &metric.arm)),
+            outcome,
+        }
     };
     record.metrics.iter().filter(|metric| metric.primary).map(case).collect()
 }

@@ -50,11 +50,8 @@ fn comparison(record: &CompareRecord) -> String {
     let rows = compare::metric_rows(record);
     let mut out = format!("\n{}", markdown_table(&compare::METRIC_HEADER.map(str::to_owned), &rows, FIRST_FIGURE));
     let conditions = record.conditions.iter().map(|one| {
-        let state = match one.state {
-            FailIfState::Passed => "passed",
-            FailIfState::Failed => "**failed**",
-            FailIfState::CannotTell => "cannot tell",
-        };
+        let word = compare::condition_word(one.state);
+        let state = if one.state == FailIfState::Failed { format!("**{word}**") } else { word.to_owned() };
         format!("`{}` of {}: {state}", cell(&one.condition), cell(&one.arm))
     });
     let not_counted = compare::uncounted(record).map(|text| format!("not counted: {text}"));

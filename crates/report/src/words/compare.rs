@@ -429,18 +429,31 @@ pub(crate) fn uncounted(record: &CompareRecord) -> Option<String> {
 }
 
 /// Conditions of `--fail-if` with what came of them.
-fn conditions(record: &CompareRecord) -> impl Iterator<Item = Fact> {
-    let several = record.arms.len() > 2;
-    let one = move |condition: &model::FailIfRecord| {
-        let of = if several { format!(" of '{}'", condition.arm) } else { String::new() };
-        let (word, tone) = match condition.state {
-            FailIfState::Passed => ("passed", Tone::Good),
-            FailIfState::CannotTell => ("cannot tell", Tone::Unsure),
-            FailIfState::Failed => ("failed", Tone::Bad),
+fn conditions(record: &CompareRecord) -> impl Iterator<Item = Fact> + use<'_> {
+    let one = |condition: &model::FailIfRecord| {
+        let tone = match condition.state {
+            FailIfState::Passed => Tone::Good,
+            FailIfState::CannotTell => Tone::Unsure,
+            FailIfState::Failed => Tone::Bad,
         };
+        let (of, word) = (of_variant(record, &condition.arm), condition_word(condition.state));
         Fact::new(About::Result, "fail-if", format!("{}{of}: {word}", condition.condition)).with_tone(tone)
     };
     record.conditions.iter().map(one)
+}
+
+/// What came of a condition, in a word or two.
+pub(crate) const fn condition_word(state: FailIfState) -> &'static str {
+    match state {
+        FailIfState::Passed => "passed",
+        FailIfState::CannotTell => "cannot tell",
+        FailIfState::Failed => "failed",
+    }
+}
+
+/// Which variant is meant, where there are several.
+pub(crate) fn of_variant(record: &CompareRecord, arm: &str) -> String {
+    if record.arms.len() > 2 { format!(" of '{arm}'") } else { String::new() }
 }
 
 /// What came of the profile of each variant: where its server spends more or less of its CPU time than that of the baseline,

@@ -23,11 +23,22 @@ pub(crate) struct Seen {
     pub(crate) name: String,
     /// CPU time of the children it waited for, and of theirs.
     pub(crate) waited_ns: u64,
+    /// CPU time since it began, to the nanosecond, where its figures have steps of 10 ms; none of one that ended just now.
+    pub(crate) exact_ns: Option<u64>,
     /// The CPU that it ran on last.
     pub(crate) cpu: u32,
     /// Its figures: what it used since it began, what there is now, and of what is expensive to read what there was when it
     /// was asked last.
     pub(crate) figures: ProcessFigures,
+}
+
+impl Seen {
+    /// The same with its CPU time to the nanosecond, as far as that is known. Of the many processes beside the server the steps
+    /// are enough: what uses next to nothing would have a line in each sample.
+    pub(crate) fn to_the_ns(&self) -> Self {
+        let cpu_ns = self.exact_ns.unwrap_or(self.figures.cpu_ns);
+        Self { figures: ProcessFigures { cpu_ns, ..self.figures }, ..self.clone() }
+    }
 }
 
 /// The processes counted so far, as the sample before saw them.

@@ -121,10 +121,8 @@ pub(crate) fn stat(text: &[u8]) -> Option<Stat> {
 
 /// A process as it is now; none when it has ended.
 pub(crate) fn seen(pid: i32) -> Option<Seen> {
-    let mut seen = seen_in(pid, &short(&format!("/proc/{pid}/stat"))?)?;
-    // The text has steps of 10 ms. One that ended just now keeps what the text says.
-    seen.figures.cpu_ns = cpu_ns_of(pid).unwrap_or(seen.figures.cpu_ns);
-    Some(seen)
+    let seen = seen_in(pid, &short(&format!("/proc/{pid}/stat"))?)?;
+    Some(Seen { exact_ns: cpu_ns_of(pid), ..seen })
 }
 
 /// The same of the text of its file `stat`; none of what is no such text.
@@ -135,6 +133,7 @@ pub(crate) fn seen_in(pid: i32, text: &[u8]) -> Option<Seen> {
         ppid: stat.ppid,
         began: stat.starttime,
         waited_ns: ticks_ns(stat.cutime.saturating_add(stat.cstime).max(0).cast_unsigned()),
+        exact_ns: None,
         cpu: stat.processor.and_then(|cpu| u32::try_from(cpu).ok()).unwrap_or(0),
         name: stat.comm,
         figures: ProcessFigures {

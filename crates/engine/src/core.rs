@@ -307,10 +307,7 @@ impl Core {
         let mut is_freed = false;
         while !bytes.is_empty() {
             let c = &mut self.conns[conn];
-            // In the order of the requests, unless the protocol says whose turn it is.
-            let stream = c.machine.receiving();
-            let place = stream.map_or(Some(0), |stream| c.place(stream));
-            let item = place.and_then(|place| c.flights.get(place)).map(|flight| flight.item);
+            let (stream, place, item) = c.receiving(now);
             let look = c.looks.of(stream.unwrap_or(0));
             let received = match self.bodies.of(look, item) {
                 Some(check) => c.machine.receive(bytes, &mut check.sink(look)),

@@ -56,6 +56,7 @@ impl WorkerTick {
             latency: WorkerHistograms {
                 response: LatencyHistogram::new(),
                 service: LatencyHistogram::new(),
+                first_byte: LatencyHistogram::new(),
                 slip_client: slip(),
                 slip_blocked: slip(),
                 ..WorkerHistograms::default()

@@ -35,6 +35,8 @@ const STEPS_MAX: u64 = 50_000_000;
 enum Answer {
     /// A good response at this instant.
     At(u64),
+    /// The same in two pieces: the head at the one instant, and the body at the other.
+    InPieces(u64, u64),
     /// The same with another body of the same size.
     WrongAt(u64),
     /// The same, and the connection closes.
@@ -52,6 +54,8 @@ type Server = Box<dyn FnMut(u64) -> Answer>;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Due {
     Good,
+    Head,
+    Body,
     Wrong,
     GoodThenClose,
     Eof,
@@ -116,6 +120,8 @@ impl Due {
         let end = |id| [1, 3, 0, id, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
         match self {
             Self::Good => Some(GOOD.to_vec()),
+            Self::Head => Some(GOOD[..GOOD.len() - 2].to_vec()),
+            Self::Body => Some(GOOD[GOOD.len() - 2..].to_vec()),
             Self::Wrong => Some(WRONG.to_vec()),
             Self::GoodThenClose => Some(GOOD_CLOSE.to_vec()),
             Self::Eof => None,
@@ -156,6 +162,10 @@ impl Transport for Net {
             self.arrivals.push(self.now);
             match (self.server)(self.now) {
                 Answer::At(at) => self.schedule(at, conn, Due::Good),
+                Answer::InPieces(head, body) => {
+                    self.schedule(head, conn, Due::Head);
+                    self.schedule(body, conn, Due::Body);
+                }
                 Answer::WrongAt(at) => self.schedule(at, conn, Due::Wrong),
                 Answer::AtThenClose(at) => self.schedule(at, conn, Due::GoodThenClose),
                 Answer::CloseAt(at) => self.schedule(at, conn, Due::Eof),

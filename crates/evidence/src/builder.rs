@@ -505,6 +505,7 @@ fn summaries(histograms: &Histograms, asked: &[Quantile]) -> Latencies {
     Latencies {
         response: LatencySummary { ranges_ns, ..histograms.response.summary_with(asked) },
         service: histograms.service.summary_with(asked),
+        first_byte: histograms.first_byte.summary_with(asked),
         service_sd_ns: deviation(&histograms.service),
         slip_client: histograms.slip_client.summary_with(asked),
         slip_blocked: histograms.slip_blocked.summary_with(asked),

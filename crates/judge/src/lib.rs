@@ -4,14 +4,15 @@
 //! ([`judge_run`]), for a sweep ([`judge_sweep`]), for a capacity ([`judge_capacity`]), for a comparison
 //! ([`judge_comparison`]) and for a page render ([`judge_render`], with rules of its own). A rule whose data is missing is [`Outcome::Unchecked`] and its id is listed in the verdict; it
 //! never counts as passed. What would make rules fire is told beforehand by [`check`]; what stops the server is named by
-//! [`limiter`]; what a load has to meet is a [`goal`], what makes a comparison fail a [`FailIf`], and any other result a
-//! [`threshold`].
+//! [`limiter`]; what a load has to meet is a [`goal`], what makes a comparison fail a [`FailIf`], any other result a
+//! [`threshold`], and what ends a load early stands in [`abort`].
 //!
 //! Findings carry their figures in `evidence`. Three families of keys are read by renderers: `LD-04` names a quantile
 //! that must not be printed as `p99_tail_n` (requests beyond it), `ER-05` one that is only a lower bound as
 //! `p99_at_least_ns` (likewise `p50`, `p90`, `p99_9`, `max`), and `CL-03` a quantile of the response time that is only an
 //! upper bound as `p99_at_most_ns`.
 
+pub mod abort;
 mod agents;
 mod beside_limiter;
 #[cfg(test)]

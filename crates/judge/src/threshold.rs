@@ -4,17 +4,18 @@
 //! both sides of the limit in it, or a figure is a bound that the limit lies beyond, the answer is that it is not known.
 
 use crate::goal::Side;
-use crate::goal::parse::{change, limit, number, question, share, side, time_ns};
+use crate::goal::parse::{FIRST_BYTE, change, limit, number, question, share, side, time_ns};
 use model::{Bound, Estimate, KnownFigure, ParseUnitError, Quantile, Rate, ThresholdRecord, ThresholdState};
 use std::fmt;
 
 /// What a threshold may be about beside quantiles, each with an example.
-const NAMES: [(&str, &str); 12] = [
+const NAMES: [(&str, &str); 13] = [
     ("goodput", "goodput<1000"),
     ("throughput", "throughput<1000"),
     ("capacity", "capacity<1000"),
     ("cpu-per-request", "cpu-per-request>1ms"),
     ("p99", "p99>100ms"),
+    ("ttfb-p95", "ttfb-p95>200ms"),
     ("mean", "mean>20ms"),
     ("max", "max>1s"),
     ("errors", "errors>0.1%"),
@@ -87,10 +88,10 @@ impl Threshold {
         &self.name
     }
 
-    /// The quantile that it is about, if it is about one.
+    /// The quantile that it is about, of the response time or of the time to the first byte; none of another figure.
     #[must_use]
     pub fn quantile(&self) -> Option<Quantile> {
-        self.name.parse().ok()
+        self.name.strip_prefix(FIRST_BYTE).unwrap_or(&self.name).parse().ok()
     }
 
     /// True if it is about the change since a baseline.
@@ -232,7 +233,11 @@ fn known_name(name: &str) -> Result<String, String> {
     if let Some((known, _)) = NAMES.iter().find(|(known, _)| *known == name) {
         return Ok((*known).to_owned());
     }
-    name.parse().map(|quantile: Quantile| quantile.to_string()).map_err(|_| unknown(name))
+    let (latency, quantile) = match name.strip_prefix(FIRST_BYTE) {
+        Some(quantile) => (FIRST_BYTE, quantile),
+        None => ("", name),
+    };
+    quantile.parse().map(|quantile: Quantile| format!("{latency}{quantile}")).map_err(|_| unknown(name))
 }
 
 /// What to say of a name that is none.
@@ -282,6 +287,8 @@ mod tests {
         assert_eq!(read(" p99 > 100ms "), ("p99".to_owned(), Limit::Absolute(100e6)));
         assert_eq!(read("p97.50>1s"), ("p97.5".to_owned(), Limit::Absolute(1e9)));
         assert_eq!(read("p99.9>=1s"), ("p99.9".to_owned(), Limit::Absolute(1e9)));
+        assert_eq!(read("ttfb-p99.90>1s"), ("ttfb-p99.9".to_owned(), Limit::Absolute(1e9)));
+        assert_eq!(one("ttfb-p99.9>1s").quantile(), "p99.9".parse().ok());
         assert_eq!(read("errors>0.1%"), ("errors".to_owned(), Limit::Absolute(0.001)));
         assert_eq!(read("cpu>1.5"), ("cpu".to_owned(), Limit::Absolute(1.5)));
         assert_eq!(read("cpu>80%"), (CPU_SHARE.to_owned(), Limit::Absolute(0.8)));
@@ -304,6 +311,8 @@ mod tests {
             ("p99<+10%", "write p99>+10%"),
             ("cpu<80%", "write cpu>80%"),
             ("goodput<3%", "a change has a sign, such as goodput<-3%"),
+            ("ttfb>100ms", "and max, and goodput, throughput, capacity, cpu-per-request, ttfb-p95"),
+            ("ttfb-p99>10%", "a change has a sign, such as ttfb-p99>+10%"),
             ("p99>10%", "a change has a sign, such as p99>+10%"),
             ("errors>0.1", "in percent, such as errors>0.1%"),
             ("p100>1ms", "there are quantiles such as p50, p95, p99.9 and max"),

@@ -125,6 +125,8 @@ pub struct Latencies {
     pub response: LatencySummary,
     /// Completion minus actual send.
     pub service: LatencySummary,
+    /// First byte of the response minus actual send.
+    pub first_byte: LatencySummary,
     /// Standard deviation of the service times; ns.
     pub service_sd_ns: f64,
     /// Own lateness.

@@ -323,6 +323,8 @@ pub struct HistogramsOf<C: Counter> {
     pub response: HistogramOf<C>,
     /// Completion minus actual send.
     pub service: HistogramOf<C>,
+    /// First byte of the response minus actual send.
+    pub first_byte: HistogramOf<C>,
     /// Actual minus intended send, as far as our own loop was late; of open loops only.
     pub slip_client: HistogramOf<C>,
     /// Actual minus intended send, as far as no connection was free; of open loops only.
@@ -339,7 +341,14 @@ pub type Histograms = HistogramsOf<u64>;
 impl<C: Counter> Default for HistogramsOf<C> {
     fn default() -> Self {
         let empty = HistogramOf::default;
-        Self { response: empty(), service: empty(), slip_client: empty(), slip_blocked: empty(), handshake: empty() }
+        Self {
+            response: empty(),
+            service: empty(),
+            first_byte: empty(),
+            slip_client: empty(),
+            slip_blocked: empty(),
+            handshake: empty(),
+        }
     }
 }
 
@@ -352,11 +361,12 @@ impl<C: Counter> PartialEq for HistogramsOf<C> {
 impl<C: Counter> HistogramsOf<C> {
     /// All of them, by the names that they have in logs.
     #[must_use]
-    pub const fn each(&self) -> [(&'static str, &HistogramOf<C>); 5] {
-        let Self { response, service, slip_client, slip_blocked, handshake } = self;
+    pub const fn each(&self) -> [(&'static str, &HistogramOf<C>); 6] {
+        let Self { response, service, first_byte, slip_client, slip_blocked, handshake } = self;
         [
             ("response", response),
             ("service", service),
+            ("first_byte", first_byte),
             ("slip_client", slip_client),
             ("slip_blocked", slip_blocked),
             ("handshake", handshake),
@@ -369,9 +379,9 @@ impl<C: Counter> HistogramsOf<C> {
         self.each_mut().into_iter().nth(at)
     }
 
-    fn each_mut(&mut self) -> [&mut HistogramOf<C>; 5] {
-        let Self { response, service, slip_client, slip_blocked, handshake } = self;
-        [response, service, slip_client, slip_blocked, handshake]
+    fn each_mut(&mut self) -> [&mut HistogramOf<C>; 6] {
+        let Self { response, service, first_byte, slip_client, slip_blocked, handshake } = self;
+        [response, service, first_byte, slip_client, slip_blocked, handshake]
     }
 
     /// Adds every value of `other`.

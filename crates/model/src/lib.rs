@@ -147,7 +147,7 @@ pub use session::{Begun, MeasurementKind, SessionEvent};
 pub use shape::{CurveModel, ModelAicc, Retrograde, UslLaw};
 pub use source::SourceId;
 pub use status::{Around, CountedRequests, Figure, LOGIN_REFUSED, ServerStatus, StatusLook, StatusRecord};
-pub use threshold::{Baseline, Bound, KnownFigure, ThresholdRecord, ThresholdState};
+pub use threshold::{Aborted, Baseline, Bound, KnownFigure, ThresholdRecord, ThresholdState};
 pub use units::{ByteSize, Count, Duration, ParseUnitError, Rate};
 
 /// Format name and version of a run's `run.json`.

@@ -1,9 +1,9 @@
 //! Results as others read them: the JSON contract. Add freely, rename never.
 
 use crate::{
-    AgentRecord, Connections, CurveModel, Disturbance, Environment, LatencySummary, Limiter, LostAgent, ModelAicc,
-    Observed, Plan, Probe, Profiled, Quantile, Requests, Retrograde, Second, SentInAll, StatusRecord, ThresholdRecord,
-    TlsSession, UslLaw, Verdict,
+    Aborted, AgentRecord, Connections, CurveModel, Disturbance, Environment, LatencySummary, Limiter, LostAgent,
+    ModelAicc, Observed, Plan, Probe, Profiled, Quantile, Requests, Retrograde, Second, SentInAll, StatusRecord,
+    ThresholdRecord, TlsSession, UslLaw, Verdict,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -89,8 +89,11 @@ pub struct RunRecord {
     pub measured_ns: u64,
     /// Iterations merged; 1 for a run.
     pub iterations: u32,
-    /// True if it was stopped from outside before its plan was done.
+    /// True if it was stopped before its plan was done.
     pub interrupted: bool,
+    /// The condition of `--abort-if` that has stopped it; omitted if none has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aborted: Option<Aborted>,
 }
 
 impl RunRecord {
@@ -121,6 +124,9 @@ pub struct LatencyRecord {
     pub response: Quantiles,
     /// Completion minus actual send.
     pub service: Quantiles,
+    /// First byte of the response minus actual send; without values in records from before it was stored.
+    #[serde(default)]
+    pub first_byte: Quantiles,
     /// Own lateness.
     pub slip_client: Quantiles,
     /// Waiting for a free connection.

@@ -1,7 +1,7 @@
 //! A measurement as a whole: what its result is made of beside its loads.
 
 use crate::{
-    ArmProfile, ArmRecord, Baseline, CapacitySettings, Change, CheckRow, CompareSettings, CompareTrialMade,
+    Aborted, ArmProfile, ArmRecord, Baseline, CapacitySettings, Change, CheckRow, CompareSettings, CompareTrialMade,
     Confirmation, Environment, LimiterContext, LostAgent, Profiled, RiseEnd, SentInAll, TrialMade,
 };
 use serde::{Deserialize, Serialize};
@@ -72,6 +72,8 @@ pub enum SessionEvent {
         /// In a line.
         why: String,
     },
+    /// The load of a run was ended early.
+    Aborted(Box<Aborted>),
     /// An agent was lost, and no load follows.
     AgentLost(LostAgent),
     /// The rise of a sweep has ended, and no larger loads follow.

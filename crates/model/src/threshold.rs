@@ -73,6 +73,17 @@ pub struct ThresholdRecord {
     pub why: Option<String>,
 }
 
+/// Reason why a load was ended early: a condition of `--abort-if` held.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Aborted {
+    /// When, since the clock of the load started; ns.
+    pub at_ns: u64,
+    /// Length of the time before that, over which it held; ns.
+    pub over_ns: u64,
+    /// The condition, and what was measured in that time.
+    pub condition: ThresholdRecord,
+}
+
 /// The earlier result that relative thresholds are about.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Baseline {
@@ -82,6 +93,9 @@ pub struct Baseline {
     pub factors: Vec<Factor>,
     /// Its figures by their names in thresholds.
     pub figures: BTreeMap<String, KnownFigure>,
+    /// Objective of the response time that its share is about; none without one. ns
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slo_ns: Option<u64>,
 }
 
 impl ThresholdState {

@@ -58,6 +58,20 @@ const SIZE_UNITS: [(&str, f64); 12] = [
     ("", 1.0),
 ];
 
+impl Duration {
+    /// Reads a time that is written with its unit. Of a limit, a bare number of milliseconds that is taken for seconds would be
+    /// kept by every load.
+    ///
+    /// # Errors
+    /// One line that says what to write.
+    pub fn with_unit(text: &str) -> Result<Self, String> {
+        match split(text) {
+            Some((_, "")) => Err(format!("a time is written with its unit, such as {text}ms or {text}s")),
+            _ => text.parse().map_err(|error: ParseUnitError| error.to_string()),
+        }
+    }
+}
+
 impl FromStr for Duration {
     type Err = ParseUnitError;
 
@@ -164,6 +178,17 @@ mod tests {
         for text in ["", "s", "-1s", "1x", "1e400s", "1 2s", "..s", "inf"] {
             assert!(text.parse::<Duration>().is_err(), "{text}");
         }
+    }
+
+    /// `--slo 5` was five seconds.
+    #[test]
+    fn a_limit_of_time_needs_its_unit() {
+        assert_eq!(Duration::with_unit("5ms"), Ok(Duration { ns: 5_000_000 }));
+        for text in ["5", "1.5", "0"] {
+            let error = Duration::with_unit(text).expect_err(text);
+            assert_eq!(error, format!("a time is written with its unit, such as {text}ms or {text}s"));
+        }
+        assert!(Duration::with_unit("soon").is_err());
     }
 
     #[test]

@@ -61,8 +61,9 @@ pub(crate) use values::{ArrivalsArg, OverArg, WarmupArg};
 pub(crate) const EXIT_CODES: &str = "\
 Exit codes:
   0    valid result, or a named bound
-  1    a threshold failed (--fail-if), a goal is not met (capacity), a
-       variant is worse (compare, render), a figure got worse (history)
+  1    a threshold failed (--fail-if), a load was ended early (--abort-if),
+       a goal is not met (capacity), a variant is worse (compare, render),
+       a figure got worse (history)
   2    usage or configuration error: a wrong flag or file, a limit of this
        machine
   3    target unreachable or failing

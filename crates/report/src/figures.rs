@@ -3,7 +3,7 @@
 //! A sweep has the figures of its peak. A number that a rule has made a bound is one here too; what too few requests are
 //! behind, or nobody observed, is missing.
 
-use crate::bounds::{finding_of, is_disturbed, is_goodput_bound, is_peak_bound, response_quantile};
+use crate::bounds::{finding_of, is_disturbed, is_goodput_bound, is_peak_bound, response_quantile, service_quantile};
 use crate::record::{AnyRecord, peak_point};
 use crate::sums::failed_share;
 use model::{
@@ -66,6 +66,11 @@ pub(crate) fn of_run(record: &RunRecord) -> Figures {
         let bound = if is_cut { Some(Bound::AtLeast) } else { disturbed };
         figures.insert("mean".to_owned(), KnownFigure { bound, ..KnownFigure::exactly(response.mean) });
     }
+    let first_byte = &record.latency_ns.first_byte;
+    figures.extend(Quantile::usual_and(&record.plan.quantiles).into_iter().filter_map(|quantile| {
+        let known = service_quantile(&record.verdict, quantile, quantile.of(first_byte))?;
+        Some((format!("ttfb-{quantile}"), known))
+    }));
     figures.extend(named(record.known_server_cpu_ns().map(|cpu| ("cpu-per-request", KnownFigure::from(cpu)))));
     figures.extend(named(record.observed.iter().flat_map(of_server)));
     figures

@@ -4,12 +4,12 @@ use crate::Named;
 use crate::record::AnyRecord;
 use crate::visible;
 use crate::words::compare::{change, of_variant};
-use crate::words::thresholds::{measured, of};
+use crate::words::thresholds::{measured, of, why_aborted};
 use crate::words::verdict::meaning;
 use crate::words::why_interrupted;
 use model::{
-    Call, CompareRecord, FailIfRecord, FailIfState, MetricRecord, ThresholdRecord, ThresholdState, Verdict,
-    VerdictState,
+    Aborted, Call, CompareRecord, FailIfRecord, FailIfState, MetricRecord, RunRecord, ThresholdRecord, ThresholdState,
+    Verdict, VerdictState,
 };
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
@@ -52,15 +52,22 @@ fn suites(named: Named<'_>) -> Vec<Suite> {
         Some(arm) => format!("{}: {arm}", named.name),
         None => named.name.to_owned(),
     };
+    // A load that a condition has ended has failed by that, in a case of its own.
+    let is_aborted = matches!(named.record, AnyRecord::Run(RunRecord { aborted: Some(_), .. }));
+    let interrupted = why_interrupted(named.record).filter(|_| !is_aborted);
     let suite = |arm, verdict: &Verdict, started: &str, thresholds: &[ThresholdRecord]| Suite {
         name: name(arm),
         started: started.to_owned(),
-        cases: std::iter::once(of_verdict(verdict, why_interrupted(named.record)))
+        cases: std::iter::once(of_verdict(verdict, interrupted.clone()))
             .chain(thresholds.iter().map(of_threshold))
             .collect(),
     };
     match named.record {
-        AnyRecord::Run(record) => vec![suite(None, &record.verdict, &record.started, &record.thresholds)],
+        AnyRecord::Run(record) => {
+            let mut suite = suite(None, &record.verdict, &record.started, &record.thresholds);
+            suite.cases.extend(record.aborted.iter().map(of_aborted));
+            vec![suite]
+        }
         AnyRecord::Capacity(record) => vec![suite(None, &record.verdict, &record.started, &record.thresholds)],
         AnyRecord::Sweep(_) | AnyRecord::Sweeps(_) => {
             let sweeps = named.record.sweeps().iter().zip(thresholds);
@@ -85,6 +92,12 @@ fn of_verdict(verdict: &Verdict, why_interrupted: Option<String>) -> Case {
         (VerdictState::Valid | VerdictState::Bound, None) => Outcome::Passed(text),
     };
     Case { name: "verdict".to_owned(), outcome }
+}
+
+/// The condition of `--abort-if` that has ended a load.
+fn of_aborted(aborted: &Aborted) -> Case {
+    let name = format!("not {} while the load runs", aborted.condition.condition);
+    Case { name, outcome: Outcome::Failed(why_aborted(aborted)) }
 }
 
 /// The conditions of a comparison, or where it has none the calls of what decides.

@@ -49,6 +49,16 @@ impl<'a> AnyRecord<'a> {
         }
     }
 
+    /// Objective of the response time, of a run and of a sweep; none without one. ns
+    #[must_use]
+    pub fn slo_ns(self) -> Option<u64> {
+        match self {
+            Self::Run(record) => record.plan.slo_ns,
+            Self::Sweep(record) => record.points.first()?.plan.slo_ns,
+            Self::Sweeps(_) | Self::Capacity(_) | Self::Compare(_) | Self::Experiment(_) | Self::Render(_) => None,
+        }
+    }
+
     /// True if it was stopped before the plan was done.
     #[must_use]
     pub const fn is_interrupted(self) -> bool {
@@ -89,6 +99,7 @@ pub fn run_record(
         latency_ns: LatencyRecord {
             response: latency.response.clone().into(),
             service: latency.service.clone().into(),
+            first_byte: latency.first_byte.clone().into(),
             slip_client: latency.slip_client.clone().into(),
             slip_blocked: latency.slip_blocked.clone().into(),
             handshake: latency.handshake.clone().into(),
@@ -112,6 +123,7 @@ pub fn run_record(
         measured_ns: evidence.measured_ns,
         iterations: evidence.iterations,
         interrupted: evidence.interrupted,
+        aborted: None,
     }
 }
 

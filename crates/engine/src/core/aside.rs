@@ -34,8 +34,8 @@ struct Waiting {
 /// What to record once more.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Value {
-    /// It ended; response time is the whole time.
-    Ended { service_ns: u64 },
+    /// It ended; its response time is the whole time.
+    Ended { service_ns: u64, first_byte_ns: u64 },
     /// It was sent so late; the rest of the delay is our own.
     Sent { blocked_ns: u64 },
     /// It was never sent.
@@ -89,12 +89,13 @@ impl Aside {
         if !self.marks.any(from_ns, to_ns) {
             return;
         }
-        let WorkerHistograms { response, service, slip_client, slip_blocked, .. } = &mut tick.set_aside;
+        let WorkerHistograms { response, service, first_byte, slip_client, slip_blocked, .. } = &mut tick.set_aside;
         let whole_ns = to_ns - from_ns;
         match value {
-            Value::Ended { service_ns } => {
+            Value::Ended { service_ns, first_byte_ns } => {
                 response.record(whole_ns);
                 service.record(service_ns);
+                first_byte.record(first_byte_ns);
             }
             Value::Sent { blocked_ns } => {
                 slip_client.record(whole_ns - blocked_ns);

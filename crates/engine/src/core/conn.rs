@@ -46,6 +46,8 @@ pub(super) struct Flight {
     pub(super) intended_ns: u64,
     /// When work on it began (connecting, if the connection is opened for it); ns.
     pub(super) started_ns: u64,
+    /// When the first byte of its response came; none before. ns
+    pub(super) first_byte_ns: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +93,21 @@ impl Conn {
     #[inline]
     pub(super) fn place(&self, stream: StreamId) -> Option<usize> {
         self.flights.iter().position(|flight| flight.stream == stream)
+    }
+
+    /// The stream that the next bytes belong to, the place of its oldest request, and which of the source's requests it is. If
+    /// they are the first of its response, they came at `now`.
+    #[inline]
+    pub(super) fn receiving(&mut self, now: u64) -> (Option<StreamId>, Option<usize>, Option<u32>) {
+        // In the order of the requests, unless the protocol says whose turn it is.
+        let stream = self.machine.receiving();
+        let place = stream.map_or(Some(0), |stream| self.place(stream));
+        let Some(flight) = place.and_then(|place| self.flights.get_mut(place)) else { return (stream, place, None) };
+        // Where requests have streams and none is named yet, the bytes may be of any of them.
+        if stream.is_some() || !self.machine.has_streams() {
+            flight.first_byte_ns.get_or_insert(now);
+        }
+        (stream, place, Some(flight.item))
     }
 
     /// True if another request may go out, of at most `pipeline` at a time.

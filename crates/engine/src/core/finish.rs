@@ -1,7 +1,7 @@
 //! How requests end: with a response, or without one.
 
 use super::aside::Value;
-use super::conn::{State, failure_of};
+use super::conn::{Flight, State, failure_of};
 use super::{Core, conn};
 use crate::recorder::STATUS_CODES;
 use crate::transport::Transport;
@@ -87,10 +87,7 @@ impl Core {
                 mix.good += u64::from(broken.is_none());
                 mix.response_ns += response_ns;
             }
-            tick.latency.response.record(response_ns);
-            let service_ns = now - flight.started_ns;
-            tick.latency.service.record(service_ns);
-            self.aside.put(flight.intended_ns, now, Value::Ended { service_ns }, tick);
+            self.record_end(&flight, now);
         }
         self.see_to(conn, goes_on, now, net)
     }
@@ -187,11 +184,21 @@ impl Core {
         tick.tally.failures[failure.index()] += 1;
         if failure.kind == FailureKind::Timeout {
             tick.tally.counts.censored += 1;
-            tick.latency.response.record(now - flight.intended_ns);
-            let service_ns = now - flight.started_ns;
-            tick.latency.service.record(service_ns);
-            self.aside.put(flight.intended_ns, now, Value::Ended { service_ns }, tick);
+            self.record_end(&flight, now);
         }
+    }
+
+    /// Records the latencies of a request of the window that ended at `now`. Where no byte of a response came, the time until
+    /// then is a lower bound of each.
+    #[inline]
+    fn record_end(&mut self, flight: &Flight, now: u64) {
+        let tick = self.ticks.current();
+        let service_ns = now - flight.started_ns;
+        let first_byte_ns = flight.first_byte_ns.unwrap_or(now) - flight.started_ns;
+        tick.latency.response.record(now - flight.intended_ns);
+        tick.latency.service.record(service_ns);
+        tick.latency.first_byte.record(first_byte_ns);
+        self.aside.put(flight.intended_ns, now, Value::Ended { service_ns, first_byte_ns }, tick);
     }
 
     /// A scheduled request found no connection until its deadline.

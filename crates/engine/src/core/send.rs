@@ -26,7 +26,16 @@ impl Core {
         if c.place(stream).is_none() {
             self.bodies.begin(c.looks.of(stream), Some(item));
         }
-        let flight = Flight { number, item, stream, sent: false, planned, intended_ns: intended, started_ns: now };
+        let flight = Flight {
+            number,
+            item,
+            stream,
+            sent: false,
+            planned,
+            intended_ns: intended,
+            started_ns: now,
+            first_byte_ns: None,
+        };
         c.flights.push_back(flight);
         self.ticks.outstanding(now, 1);
         self.in_flight += 1;

@@ -1,5 +1,6 @@
 //! Connections and requests that end otherwise than in good order, in virtual time.
 
+use super::tests::{four_streams, near};
 use super::*;
 use crate::window::UNDECIDED_NS;
 
@@ -203,4 +204,33 @@ fn connections_of_a_number_of_requests_are_counted_with_the_last_answer() {
     (sim.quota, sim.window_ns) = (Some(64), (0, UNDECIDED_NS));
     let fairness = sim.run(|now| Answer::At(now + 10_000_000)).cohort.fairness.expect("they are counted");
     assert_eq!((fairness.answered, fairness.starved, fairness.responses), (64, 0, 64));
+}
+
+#[test]
+fn the_first_byte_has_a_time_of_its_own() {
+    let seen = Sim::closed(4, 10).run(|now| Answer::InPieces(now + 2_000_000, now + 10_000_000));
+    let (first_byte, service) = (seen.latency.first_byte.summary(), seen.latency.service.summary());
+    near("first byte p50", first_byte.p50_ns, 2.0, 0.001);
+    near("first byte max", first_byte.max_ns, 2.0, 0.001);
+    near("service p50", service.p50_ns, 10.0, 0.001);
+    assert_eq!(first_byte.n, service.n, "each request has both");
+    let whole = Sim::closed(4, 10).run(|now| Answer::At(now + 2_000_000));
+    assert_eq!(whole.latency.first_byte, whole.latency.service, "they come in one piece");
+    let streams = four_streams().run(|now| Answer::At(now + 2_000_000));
+    assert_eq!(streams.latency.first_byte, streams.latency.service, "so they do on streams");
+}
+
+#[test]
+fn of_a_body_that_never_ends_the_first_byte_is_known_and_of_no_answer_it_is_a_lower_bound() {
+    let ended = |answer: fn(u64) -> Answer| {
+        let mut sim = Sim::closed(1, 10);
+        sim.timeout_ns = 100_000_000;
+        let seen = sim.run(answer);
+        (seen.latency.first_byte.summary(), seen.latency.service.summary())
+    };
+    let (first_byte, service) = ended(|now| Answer::InPieces(now + 2_000_000, now + 600 * NS_PER_S));
+    near("first byte", first_byte.max_ns, 2.0, 0.001);
+    assert!(service.min_ns >= 99_900_000, "{service:?}");
+    let (first_byte, service) = ended(|_| Answer::Never);
+    assert_eq!(first_byte, service);
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn near(what: &str, measured: u64, truth_ms: f64, tolerance: f64) {
+pub(super) fn near(what: &str, measured: u64, truth_ms: f64, tolerance: f64) {
     let measured_ms = measured as f64 / 1e6;
     let off = (measured_ms - truth_ms).abs();
     assert!(off <= tolerance * truth_ms, "{what}: {measured_ms} ms, truth {truth_ms} ms");
@@ -407,7 +407,7 @@ fn everything_pipelined_on_a_broken_connection_has_failed() {
 }
 
 /// One connection with four streams.
-fn four_streams() -> Sim {
+pub(super) fn four_streams() -> Sim {
     Sim { protocol: Protocol::FastCgi, pipeline: 4, ..Sim::closed(1, 10) }
 }
 

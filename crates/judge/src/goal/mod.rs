@@ -6,7 +6,7 @@
 
 pub(crate) mod parse;
 
-use model::{Evidence, MergedHistogram, Quantile};
+use model::{Evidence, Histograms, MergedHistogram, Quantile};
 use std::fmt;
 
 /// Conditions that a load has to meet, all of them.
@@ -46,6 +46,8 @@ pub enum Side {
 pub enum Quantity {
     /// Quantile of the response time; ns.
     Quantile(Quantile),
+    /// Quantile of the time to the first byte of the response, from the actual send; ns.
+    FirstByte(Quantile),
     /// Mean response time; ns.
     Mean,
     /// Longest response time; ns.
@@ -69,8 +71,8 @@ pub enum Quantity {
 pub struct Measured<'a> {
     /// What is known of it.
     pub evidence: &'a Evidence,
-    /// Its response times, on the same basis as those of the evidence.
-    pub response: &'a MergedHistogram,
+    /// Its latencies, on the same basis as those of the evidence.
+    pub histograms: &'a Histograms,
     /// CPUs that the server was given; empty: those that it is seen to be allowed.
     pub server_cpus: &'a [u32],
 }
@@ -117,7 +119,7 @@ impl Goal {
     #[must_use]
     pub fn quantiles(&self) -> Vec<Quantile> {
         let quantile = |condition: &Condition| match condition.quantity {
-            Quantity::Quantile(quantile) => Some(quantile),
+            Quantity::Quantile(quantile) | Quantity::FirstByte(quantile) => Some(quantile),
             _ => None,
         };
         self.conditions.iter().filter_map(quantile).collect()
@@ -182,7 +184,7 @@ impl Condition {
 
 impl Quantity {
     const fn is_latency(self) -> bool {
-        matches!(self, Self::Quantile { .. } | Self::Mean | Self::Max)
+        matches!(self, Self::Quantile(_) | Self::FirstByte(_) | Self::Mean | Self::Max)
     }
 
     /// True if it is known only where the server is observed.
@@ -193,10 +195,14 @@ impl Quantity {
 
     /// What was measured of it; none when it is not known.
     fn of(self, measured: &Measured<'_>) -> Option<f64> {
-        let Measured { evidence, response, server_cpus } = measured;
+        let Measured { evidence, histograms, server_cpus } = measured;
         let latency = &evidence.latency.response;
+        let quantile_of = |histogram: &MergedHistogram, quantile: Quantile| {
+            (!histogram.is_empty()).then(|| histogram.quantile(quantile.share()) as f64)
+        };
         match self {
-            Self::Quantile(quantile) => (!response.is_empty()).then(|| response.quantile(quantile.share()) as f64),
+            Self::Quantile(quantile) => quantile_of(&histograms.response, quantile),
+            Self::FirstByte(quantile) => quantile_of(&histograms.first_byte, quantile),
             Self::Mean => (latency.n > 0).then_some(latency.mean_ns),
             Self::Max => (latency.n > 0).then_some(latency.max_ns as f64),
             Self::Errors => Some(failed_share(evidence)),
@@ -233,25 +239,34 @@ mod tests {
     use super::*;
     use crate::testing::{Mutate, clean_open_run, machine, server};
 
-    /// 1,000 response times from 1 ms to 1 s.
-    fn response() -> MergedHistogram {
-        let mut response = MergedHistogram::default();
-        (1..=1000).for_each(|ms| response.record(ms * 1_000_000));
-        response
+    /// 1,000 response times from 1 ms to 1 s, whose first bytes came after half of each.
+    fn histograms() -> Histograms {
+        let mut histograms = Histograms::default();
+        for ms in 1..=1000 {
+            histograms.response.record(ms * 1_000_000);
+            histograms.first_byte.record(ms * 500_000);
+        }
+        histograms
     }
 
     #[track_caller]
     fn judged(goal: &str, evidence: &Evidence, server_cpus: &[u32]) -> Vec<Judged> {
         let goal = Goal::parse(Some(goal)).unwrap();
-        goal.judge(&Measured { evidence, response: &response(), server_cpus })
+        goal.judge(&Measured { evidence, histograms: &histograms(), server_cpus })
     }
 
     #[test]
     fn any_quantile_is_held_to_its_limit() {
         let evidence = clean_open_run();
-        for (goal, held) in
-            [("p75<760ms", true), ("p75<740ms", false), ("p99.9<=1.1s", true), ("p50<400ms", false), ("max<21ms", true)]
-        {
+        for (goal, held) in [
+            ("p75<760ms", true),
+            ("p75<740ms", false),
+            ("p99.9<=1.1s", true),
+            ("p50<400ms", false),
+            ("max<21ms", true),
+            ("ttfb-p75<380ms", true),
+            ("ttfb-p75<370ms", false),
+        ] {
             assert_eq!(judged(goal, &evidence, &[])[0].held, held, "{goal}");
         }
         assert_eq!(judged("mean<1ms", &evidence, &[])[0], Judged { value: Some(1_920_000.0), held: false });

@@ -5,8 +5,11 @@ use model::{ByteSize, Duration, Quantile, meant};
 
 /// Conditions of every goal, unless it names the quantity itself: errors as in rule ER-01, send rate as in Nighthawk.
 const DEFAULTS: [&str; 2] = ["errors<0.1%", "send-rate>99%"];
-/// Names besides those of quantiles, each with a condition as an example.
-const NAMES: [(&str, &str); 7] = [
+/// Begin of the names of quantiles of the time to the first byte.
+pub(crate) const FIRST_BYTE: &str = "ttfb-";
+/// Names besides those of quantiles of the response time, each with a condition as an example.
+const NAMES: [(&str, &str); 8] = [
+    ("ttfb-p95", "ttfb-p95<200ms"),
     ("mean", "mean<20ms"),
     ("max", "max<1s"),
     ("errors", "errors<0.1%"),
@@ -74,7 +77,10 @@ pub(crate) fn limit(name: &str, text: &str) -> Result<(Quantity, f64), String> {
             let quantity = match name {
                 "mean" => Quantity::Mean,
                 "max" => Quantity::Max,
-                name => Quantity::Quantile(name.parse().map_err(|_| unknown(name))?),
+                name => match name.strip_prefix(FIRST_BYTE) {
+                    Some(quantile) => Quantity::FirstByte(quantile.parse().map_err(|_| unknown(name))?),
+                    None => Quantity::Quantile(name.parse().map_err(|_| unknown(name))?),
+                },
             };
             Ok((quantity, time_ns(text)?))
         }
@@ -83,11 +89,7 @@ pub(crate) fn limit(name: &str, text: &str) -> Result<(Quantity, f64), String> {
 
 /// A time with its unit: taken for seconds, a bare number of milliseconds would be met by every load.
 pub(crate) fn time_ns(text: &str) -> Result<f64, String> {
-    if number(text).is_some() {
-        return Err(format!("a time is written with its unit, such as {text}ms or {text}s"));
-    }
-    let time: Duration = text.parse().map_err(|error: model::ParseUnitError| error.to_string())?;
-    Ok(time.ns as f64)
+    Duration::with_unit(text).map(|time| time.ns as f64)
 }
 
 /// What is wrong with a condition by itself, which no load can meet, or which bounds a quantity from the wrong side.
@@ -119,7 +121,7 @@ fn contradiction(all: &[Condition]) -> Result<(), String> {
             if kind(one.quantity) == kind(other.quantity) {
                 return Err(format!("{one} and {other} are about the same quantity; keep one of them"));
             }
-            let (Some(of_one), Some(of_other)) = (rank(one.quantity), rank(other.quantity)) else { continue };
+            let Some((of_one, of_other)) = ranks(one.quantity, other.quantity) else { continue };
             let (lower, upper) = if of_one < of_other { (one, other) } else { (other, one) };
             if lower.limit > upper.limit {
                 return Err(format!(
@@ -139,12 +141,21 @@ const fn kind(quantity: Quantity) -> Quantity {
     }
 }
 
-/// Place of a quantile among all; none of what is no quantile.
-const fn rank(quantity: Quantity) -> Option<Quantile> {
-    match quantity {
-        Quantity::Quantile(quantile) => Some(quantile),
-        Quantity::Max => Some(Quantile::MAX),
-        _ => None,
+/// Places of two quantiles of the same latency among all; none of what are no such two.
+const fn ranks(one: Quantity, other: Quantity) -> Option<(Quantile, Quantile)> {
+    const fn of_response(quantity: Quantity) -> Option<Quantile> {
+        match quantity {
+            Quantity::Quantile(quantile) => Some(quantile),
+            Quantity::Max => Some(Quantile::MAX),
+            _ => None,
+        }
+    }
+    match (one, other) {
+        (Quantity::FirstByte(one), Quantity::FirstByte(other)) => Some((one, other)),
+        _ => match (of_response(one), of_response(other)) {
+            (Some(one), Some(other)) => Some((one, other)),
+            _ => None,
+        },
     }
 }
 
@@ -226,6 +237,8 @@ mod tests {
             ("", "has no < or >; write for example p99<100ms"),
             ("p99", "has no < or >"),
             ("p99=100ms", "has no < or >"),
+            ("ttfb<200ms", "p99.9, and ttfb-p95"),
+            ("ttfb-p95>200ms", "bounds ttfb-p95 from above; write ttfb-p95<200ms"),
             ("p99<fast", "write for example 500ms"),
             ("p99<", "write for example 500ms"),
             ("errors<0.1", "in percent, such as errors<0.1%"),
@@ -255,7 +268,10 @@ mod tests {
         }
         for text in ["latency<1s", "goodput<5", "p100<1s", "<5ms"] {
             let error = refused(text);
-            assert!(error.contains("there are quantiles such as p50, p95, p99.9, and mean, max, errors"), "{error}");
+            assert!(
+                error.contains("there are quantiles such as p50, p95, p99.9, and ttfb-p95, mean, max, errors"),
+                "{error}"
+            );
         }
     }
 
@@ -264,6 +280,8 @@ mod tests {
         for text in ["p99<100ms,p99<50ms", "cpu<80%,cpu<1.5", "errors<1%,errors<0.1%"] {
             assert!(refused(text).contains("are about the same quantity"), "{text}");
         }
+        assert!(refused("ttfb-p50<100ms,ttfb-p99<50ms").starts_with("ttfb-p50<100ms says nothing"));
+        assert!(Goal::parse(Some("p50<50ms,ttfb-p99<60ms")).is_ok(), "they are different latencies");
         for text in ["p50<100ms,p99<50ms", "p99<50ms,p50<100ms"] {
             assert!(refused(text).starts_with("p50<100ms says nothing beside p99<50ms"), "{}", refused(text));
         }

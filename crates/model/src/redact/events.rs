@@ -78,7 +78,8 @@ impl Redact for SessionEvent {
                 php.flat_map(|php| &mut php.functions).for_each(|function| text(&mut function.name));
             }
             // Texts of this program, names of functions, and facts of a fingerprint.
-            Self::Arms { .. }
+            Self::Aborted(_)
+            | Self::Arms { .. }
             | Self::Point { .. }
             | Self::Search { .. }
             | Self::AlsoSent { .. }

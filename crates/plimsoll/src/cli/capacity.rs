@@ -29,6 +29,8 @@ Goals, comma-separated, all of which have to be met:
   p99<100ms, p99.9<=1s  quantiles of the response time, from the scheduled
                         send time
   mean<20ms, max<1s     mean and longest response time
+  ttfb-p95<200ms        quantiles of the time to the first byte, from the
+                        actual send time
   errors<0.1%           failed share of the requests [default: <0.1%]
   send-rate>99%         sent share of the requests that were due
                         [default: >99%]

@@ -26,7 +26,13 @@ pub(crate) struct MeasuredArgs {
     /// Objective of the response time, such as 200ms: share and rate of the good responses within it
     ///
     /// The condition slo of --fail-if and of --goal is about that share of all requests, such as slo<99%.
-    #[arg(hide_short_help = true, long, value_name = "TIME", help_heading = "Output")]
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "TIME",
+        help_heading = "Output",
+        value_parser = Duration::with_unit
+    )]
     pub(crate) slo: Option<Duration>,
     /// Quantiles of the latencies to show beside p50, p90, p95, p99, p99.9 and max, such as p75,p97.5
     #[arg(hide_short_help = true, long, value_name = "QUANTILES", value_delimiter = ',', help_heading = "Output")]

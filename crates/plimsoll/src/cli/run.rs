@@ -15,6 +15,10 @@ const EXAMPLES: Examples = Examples(&[
         "plimsoll run http://127.0.0.1:8080/ --fail-if 'goodput<1000,p99>100ms'",
     ),
     (
+        "a load that ends early where the server fails",
+        "plimsoll run http://127.0.0.1:8080/ -R 1000 -d 10m --abort-if 'errors>5%,send-rate<90%'",
+    ),
+    (
         "answers that are no 2xx are good ones too, if they are declared",
         "plimsoll run http://127.0.0.1:8080/x --expect status=404",
     ),
@@ -106,6 +110,13 @@ pub(crate) struct RunArgs {
     /// of plimsoll profile. Measure again without it for headline numbers.
     #[arg(long, conflicts_with_all = ["client", "server_host"])]
     pub(crate) profile: bool,
+    /// End the load early once this has held over 5 s, such as 'errors>5%,send-rate<90%'
+    ///
+    /// Conditions as in --fail-if, of what is known while a load runs: errors, send-rate (the server no longer takes the
+    /// rate of -R), goodput, throughput, slo, mean, and quantiles such as p99 and ttfb-p95. Each second they are put to
+    /// the last 5 s of the measurement window. What was measured is kept, and the exit code is 1.
+    #[arg(help_heading = "CI", hide_short_help = true, long, value_name = "CONDITIONS", allow_hyphen_values = true)]
+    pub(crate) abort_if: Vec<String>,
     /// A/B-test the predicted bottleneck in 6 randomised blocks; with --serve or without a URL
     ///
     /// After the measurement the server is restarted with and without the limit raised, and the gain is compared with

@@ -9,6 +9,7 @@ Conditions of --fail-if:
   goodput<1000, throughput<1000  responses per second (of a sweep the peak)
   capacity<1000                  of a capacity, which has no other figure
   p95>50ms, p99.9>1s             any quantile of the response time, mean or max
+  ttfb-p95>200ms                 any quantile of the time to the first byte
   errors>1%, send-rate<99%       failed share; sent share of what was due
   slo<99%                        share answered well within --slo
   cpu>80%, cpu>1.5               CPU use of the server: share, or CPUs

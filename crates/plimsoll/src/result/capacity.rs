@@ -59,8 +59,7 @@ impl JudgedTrial {
     pub(crate) fn new(goal: &Goal, limits: &LimiterContext, made: &TrialMade, builder: &EvidenceBuilder) -> Self {
         let evidence = builder.evidence();
         let histograms = builder.histograms();
-        let measured =
-            Measured { evidence: &evidence, response: &histograms.response, server_cpus: &limits.server_cpus };
+        let measured = Measured { evidence: &evidence, histograms: &histograms, server_cpus: &limits.server_cpus };
         let judged = goal.judge(&measured);
         let conditions: Vec<_> = goal
             .conditions()

@@ -14,14 +14,15 @@ pub(crate) use compare::{stored_comparison, uneven_words};
 pub(crate) use measurement::{LoadState, Measurement, NoRecord};
 pub(crate) use sweep::sweeps_record;
 use sweep::{Point, keep as keep_point, sweep_record};
-pub(crate) use thresholds::Asked;
+pub(crate) use thresholds::{Asked, other_objective};
 
 use evidence::EvidenceBuilder;
 use judge::goal::Goal;
 use judge::limiter::{confirm, limiter_of_run, names_a_limit};
 use model::{
-    ArmProfile, ArmRecord, Begun, CapacitySettings, Change, CompareSettings, Confirmation, Environment, Evidence,
-    Limiter, LimiterContext, LostAgent, MeasurementKind, Profiled, RiseEnd, RunRecord, SentInAll, SessionEvent,
+    Aborted, ArmProfile, ArmRecord, Begun, CapacitySettings, Change, CompareSettings, Confirmation, Environment,
+    Evidence, Limiter, LimiterContext, LostAgent, MeasurementKind, Profiled, RiseEnd, RunRecord, SentInAll,
+    SessionEvent,
 };
 use report::record::AnyRecord;
 
@@ -48,6 +49,8 @@ pub(crate) struct Facts {
     gone: Option<String>,
     /// The agent whose loss has ended it.
     agent_lost: Option<LostAgent>,
+    /// The condition that has ended its load.
+    aborted: Option<Aborted>,
     asked: Asked,
     /// Also while its end has not been told.
     interrupted: bool,
@@ -69,6 +72,7 @@ impl Facts {
             also_sent: SentInAll { probe: 0, warmup: 0, window: 0, after: 0 },
             gone: None,
             agent_lost: None,
+            aborted: None,
             asked: Asked { conditions: Vec::new(), baseline: None },
             interrupted: true,
         }
@@ -89,6 +93,7 @@ impl Facts {
             }
             SessionEvent::AlsoSent { sent } => self.also_sent.add(sent),
             SessionEvent::TargetGone { why } => self.gone = Some(why.clone()),
+            SessionEvent::Aborted(aborted) => self.aborted = Some((**aborted).clone()),
             SessionEvent::AgentLost(lost) => self.agent_lost = Some(lost.clone()),
             SessionEvent::Thresholds { conditions, baseline } => {
                 self.asked = Asked { conditions: conditions.clone(), baseline: baseline.as_deref().cloned() };
@@ -189,6 +194,7 @@ fn run_record(facts: &Facts, builder: &EvidenceBuilder) -> RunRecord {
         // That of the server's machine carries no load.
         agent_lost: run.agent_lost.clone().or_else(|| facts.agent_lost.clone()),
         limiter: (is_wanted || names_a_limit(&limiter)).then_some(limiter),
+        aborted: facts.aborted.clone(),
         ..run
     };
     let thresholds = facts.asked.judge(AnyRecord::Run(&record));

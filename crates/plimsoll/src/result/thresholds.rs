@@ -1,7 +1,8 @@
 //! From a finished record to what came of the thresholds that it was put to.
 
 use evidence::factors::differences;
-use judge::threshold::Threshold;
+use judge::threshold::{SLO, Threshold};
+use model::human::time;
 use model::{Baseline, KnownFigure, Quantile, ThresholdRecord, ThresholdState, VerdictState};
 use report::factors::factors;
 use report::figures::figures;
@@ -35,7 +36,7 @@ impl Asked {
             _ => None,
         };
         let one = |condition: &String| match Threshold::parse_all(condition).as_deref() {
-            Ok([threshold]) => self.put(threshold, known.get(threshold.figure()).copied(), &apart),
+            Ok([threshold]) => self.put(threshold, record, known.get(threshold.figure()).copied(), &apart),
             // Events may come from another version.
             _ => unread(condition),
         };
@@ -49,20 +50,32 @@ impl Asked {
     fn put(
         &self,
         threshold: &Threshold,
+        of: AnyRecord<'_>,
         known: Option<KnownFigure>,
         apart: &[(String, String, String)],
     ) -> ThresholdRecord {
         let baseline = self.baseline.as_ref().and_then(|baseline| baseline.figures.get(threshold.figure())).copied();
         let record = threshold.judge(known, baseline);
-        match apart.first() {
-            Some((name, own, other)) if threshold.is_relative() => ThresholdRecord {
-                state: ThresholdState::Inconclusive,
-                why: Some(format!("not to be compared with the baseline (CP-01): {name}: {own}, not {other}")),
-                ..record
-            },
-            _ => record,
+        if !threshold.is_relative() {
+            return record;
+        }
+        let unlike = apart.first().map(|(name, own, other)| {
+            format!("not to be compared with the baseline (CP-01): {name}: {own}, not {other}")
+        });
+        let slo_ns = self.baseline.as_ref().and_then(|baseline| baseline.slo_ns);
+        let objective = || (threshold.figure() == SLO).then(|| other_objective(of.slo_ns(), slo_ns)).flatten();
+        match unlike.or_else(objective) {
+            Some(why) => ThresholdRecord { state: ThresholdState::Inconclusive, why: Some(why), ..record },
+            None => record,
         }
     }
+}
+
+/// Why shares of requests within an objective are not of the same thing in a result and its baseline; none where they are.
+pub(crate) fn other_objective(own_ns: Option<u64>, baseline_ns: Option<u64>) -> Option<String> {
+    let shown = |ns: Option<u64>| ns.map_or_else(|| "none".to_owned(), |ns| time(ns as f64));
+    (own_ns != baseline_ns)
+        .then(|| format!("the baseline has another objective (--slo): {}, not {}", shown(baseline_ns), shown(own_ns)))
 }
 
 /// The verdict; none of what takes no thresholds as a whole.
@@ -103,6 +116,7 @@ mod tests {
             name: "before".into(),
             factors: factors(AnyRecord::Run(record)),
             figures: figures(AnyRecord::Run(record)),
+            slo_ns: record.plan.slo_ns,
         });
         let conditions = conditions.iter().map(|one| (*one).to_owned()).collect();
         let records = Asked { conditions, baseline }.judge(AnyRecord::Run(record));
@@ -115,6 +129,25 @@ mod tests {
         let states: Vec<_> = states.into_iter().map(|(state, _)| state).collect();
         use ThresholdState::{Failed, Inconclusive, Passed};
         assert_eq!(states, [Passed, Failed, Passed, Inconclusive], "1,000/s, 4 ms, 0.1 %, and nobody saw the server");
+    }
+
+    /// `slo<-3%` was judged against a baseline whose share was of another objective.
+    #[test]
+    fn a_share_of_another_objective_is_not_compared() {
+        let with = |slo_ms: Option<u64>| {
+            let mut record = run();
+            record.plan.slo_ns = slo_ms.map(|ms| ms * 1_000_000);
+            record.requests.counts.within_slo = record.requests.counts.planned / 2;
+            record
+        };
+        let judged = |own, baseline| judged(&["slo<-3%", "goodput<-3%"], Some(&with(baseline)), &with(own));
+        let of_slo = |own, baseline| judged(own, baseline).swap_remove(0);
+        assert_eq!(of_slo(Some(200), Some(200)).0, ThresholdState::Passed);
+        let (state, why) = of_slo(Some(200), Some(100));
+        assert_eq!(state, ThresholdState::Inconclusive);
+        assert!(why.contains("another objective (--slo): 100 ms, not 200 ms"), "{why}");
+        let other = judged(Some(200), Some(100)).swap_remove(1);
+        assert!(!other.1.contains("objective"), "goodput is about no objective: {other:?}");
     }
 
     #[test]

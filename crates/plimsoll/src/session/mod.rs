@@ -1,5 +1,6 @@
 //! One load, from the probe to the gathered evidence: what `run` and each point of `sweep` have in common.
 
+mod abort;
 pub(crate) mod agents;
 pub(crate) mod backlog;
 pub(crate) mod bandwidth;
@@ -25,6 +26,7 @@ use crate::settings::draft::Draft;
 use crate::settings::selectors::Selectors;
 use crate::settings::target_url::TargetUrl;
 use crate::sys::forget_used_text;
+use abort::AbortObserver;
 use agent::FleetError;
 use agent::segment::Part;
 use agents::{AgentsFrom, SessionAgents};
@@ -33,8 +35,9 @@ use engine::run::{Control, RunError};
 use evidence::EvidenceBuilder;
 use judge::check::Machine;
 use judge::speeds;
+use judge::threshold::Threshold;
 use model::{
-    ALL_ELSEWHERE, Address, Begun, Change, CheckState, DuetSet, Environment, Event, LimiterContext, Load,
+    ALL_ELSEWHERE, Aborted, Address, Begun, Change, CheckState, DuetSet, Environment, Event, LimiterContext, Load,
     MeasurementKind, NOT_OBSERVED, NS_PER_S, Numbering, Plan, Probe, Redacted, Sample, SessionEvent, SourceId, Stop,
     Warmup,
 };
@@ -79,6 +82,8 @@ pub(crate) struct Session {
     next_number: u64,
     /// Time that may still be spent on making up for disturbed time; ns.
     pub(crate) budget_ns: u64,
+    /// Conditions under which a load is ended early.
+    pub(crate) abort_if: Vec<Threshold>,
     /// The server's CPU quota before the first load.
     quota: OnceCell<Option<u64>>,
     /// Who is found to be behind the server.
@@ -110,6 +115,8 @@ pub(crate) struct Measured {
     pub(crate) ran_away: bool,
     /// `None` of a load that was not sampled.
     pub(crate) sampling: Option<Sampling>,
+    /// `None` of a load that no condition has ended.
+    pub(crate) aborted: Option<Aborted>,
 }
 
 /// What a verb wants to measure, and how.
@@ -155,10 +162,8 @@ impl Session {
             None => options.url.map(TargetUrl::parse).transpose()?,
         };
         let listed = draft.listed(url.as_ref())?;
-        let (origin, note) = match &listed {
-            Some(listed) => (listed.origin.clone(), listed.note.clone()),
-            None => (url, String::new()),
-        };
+        let of_list = listed.as_ref().map(|listed| (listed.origin.clone(), listed.note.clone()));
+        let (origin, note) = of_list.unwrap_or((url, String::new()));
         let mut sut = match (served, origin) {
             (Some(served), _) => served,
             (None, Some(url)) => Sut::other(url, draft)?,
@@ -200,6 +205,7 @@ impl Session {
             is_observed: options.is_observed,
             next_number,
             budget_ns: 0,
+            abort_if: Vec::new(),
             quota: OnceCell::new(),
             backends: watched.backends,
             directory: PathBuf::new(),
@@ -342,9 +348,11 @@ impl Session {
             Beside::BacklogWatch => backlog = Some(BacklogWatch::new(plan, &control)),
             Beside::Sampling => sampling = Some(self.sampling(plan)),
         }
+        let mut abort = (!self.abort_if.is_empty()).then(|| AbortObserver::new(self.abort_if.clone(), plan, &control));
         let beside = Observers {
             backlog: backlog.as_mut(),
             sampling: sampling.as_mut(),
+            abort: abort.as_mut(),
             ..self.observers(partner.as_ref(), plan.turns.is_some(), &control)
         };
         self.load(plan, label, journal, &control, beside)?;
@@ -354,7 +362,7 @@ impl Session {
             partner.end();
         }
         let ran_away = backlog.is_some_and(|backlog| backlog.ran_away);
-        Ok(Measured { ran_away, sampling })
+        Ok(Measured { ran_away, sampling, aborted: abort.and_then(|abort| abort.aborted) })
     }
 
     /// Looks up the names of what was sampled, after the result without them is on the disk: that takes seconds, and reads
@@ -406,7 +414,7 @@ impl Session {
 
     /// What looks on while the load runs.
     fn observers<'a>(&self, partner: Option<&'a Partner>, takes_turns: bool, control: &Control) -> Observers<'a> {
-        let (server_watch, sampling, backlog) = (None, None, None);
+        let (server_watch, sampling, backlog, abort) = (None, None, None, None);
         let has_part = self.agents.load.is_none() || self.is_server_here() || self.selectors.server.is_some();
         let is_watched = self.is_observed && has_part;
         let watch = if is_watched {
@@ -423,7 +431,7 @@ impl Session {
         let own = self.sut.status_pages();
         let pages = own.iter().chain(&self.selectors.status).filter(|_| self.is_observed);
         let pages = StatusPages::watch(pages, &control.clock);
-        Observers { watch, server_watch, pages, sampling, backlog, partner }
+        Observers { watch, server_watch, pages, sampling, backlog, abort, partner }
     }
 
     /// True if the server's machine is observed, this one or another.

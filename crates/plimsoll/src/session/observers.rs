@@ -1,6 +1,7 @@
-//! Observers of a load: machine and server, status pages, profile, and backlog.
+//! Observers of a load: machine and server, status pages, profile, backlog, and conditions that end it.
 
 use crate::profiling::Sampling;
+use crate::session::abort::AbortObserver;
 use crate::session::backlog::BacklogWatch;
 use crate::session::partner::Partner;
 use crate::session::server_host::ServerWatch;
@@ -18,6 +19,8 @@ pub(crate) struct Observers<'a> {
     pub(crate) sampling: Option<&'a mut Sampling>,
     /// Only in trials of a search for a capacity.
     pub(crate) backlog: Option<&'a mut BacklogWatch>,
+    /// Only of loads that a condition may end.
+    pub(crate) abort: Option<&'a mut AbortObserver>,
     /// Only where another load runs at the same time.
     pub(crate) partner: Option<&'a Partner>,
 }
@@ -30,6 +33,9 @@ impl Observers<'_> {
         }
         if let Some(backlog) = &mut self.backlog {
             backlog.follow(event);
+        }
+        if let Some(abort) = &mut self.abort {
+            abort.follow(event);
         }
         let status = match event {
             Event::Tick(tick) => self.pages.until(tick),

@@ -1,13 +1,15 @@
 //! Thresholds that were asked for, checked before anything is measured.
 
-use crate::cli::MeasuredArgs;
 use crate::cli::threshold::{CiFiles, ThresholdArgs};
+use crate::cli::{MeasuredArgs, RunArgs};
 use crate::exit::CommandError;
-use crate::result::Asked;
+use crate::result::{Asked, other_objective};
 use crate::store::stored::Stored;
 use evidence::factors::differences;
+use judge::abort::ABORT_OVER_NS;
 use judge::threshold::{CPU_SHARE, SLO, Threshold};
-use model::{Baseline, Factor, SessionEvent, VerdictState};
+use model::human::time;
+use model::{Baseline, Factor, Load, SessionEvent, Stop, VerdictState};
 use report::factors::factors;
 use report::figures::figures;
 use report::record::AnyRecord;
@@ -59,7 +61,41 @@ pub(crate) fn read(args: &ThresholdArgs, kind: Kind, measured: &MeasuredArgs) ->
     writable(&args.files)?;
     let conditions = all.iter().map(ToString::to_string).collect();
     let baseline = args.baseline.as_deref().map(baseline).transpose()?;
+    let of_slo = all.iter().find(|threshold| threshold.is_relative() && threshold.figure() == SLO);
+    if let (Some(threshold), Some(baseline)) = (of_slo, &baseline) {
+        let own_ns = measured.slo.map(|slo| slo.ns);
+        if let Some(why) = other_objective(own_ns, baseline.slo_ns) {
+            return Err(wrong(format!("{threshold}: {why}")));
+        }
+    }
     Ok(Asked { conditions, baseline })
+}
+
+/// Conditions under which the load of a run is ended early.
+pub(crate) fn abort_if(args: &RunArgs, load: Load, until: Stop) -> Result<Vec<Threshold>, CommandError> {
+    let wrong = |why: String| CommandError::usage(format!("--abort-if {why}"));
+    let mut all = Vec::new();
+    for text in &args.abort_if {
+        all.extend(judge::abort::parse_conditions(text).map_err(wrong)?);
+    }
+    for condition in &all {
+        let is_missing = match judge::abort::needed_flag(condition) {
+            Some("-R") => load.is_closed(),
+            Some(_) => args.measured.slo.is_none(),
+            None => false,
+        };
+        if let Some(flag) = judge::abort::needed_flag(condition).filter(|_| is_missing) {
+            return Err(wrong(format!("{condition} is about what {flag} asks for: add {flag}")));
+        }
+    }
+    match until.duration_ns() {
+        Some(window_ns) if !all.is_empty() && window_ns < ABORT_OVER_NS => Err(wrong(format!(
+            "is put to {} of the measurement window, which has {}: leave it out, or measure for longer (-d)",
+            time(ABORT_OVER_NS as f64),
+            time(window_ns as f64)
+        ))),
+        _ => Ok(all),
+    }
 }
 
 /// Fails where a file that CI reads would have no directory, before anything is measured.
@@ -95,7 +131,8 @@ fn baseline(directory: &Path) -> Result<Baseline, CommandError> {
         return Err(refuse("it was interrupted before its plan was done; measure it again"));
     }
     let record = stored.named().record;
-    Ok(Baseline { figures: figures(record), factors: factors(record), name: stored.name.clone() })
+    let slo_ns = record.slo_ns();
+    Ok(Baseline { figures: figures(record), factors: factors(record), name: stored.name.clone(), slo_ns })
 }
 
 impl Asked {

@@ -10,6 +10,7 @@ use report::record::AnyRecord;
 /// The exit code of a result, just measured or read back.
 pub(super) fn exit_code(record: AnyRecord<'_>) -> Exit {
     let by_itself = match record {
+        AnyRecord::Run(record) if record.aborted.is_some() => Exit::Failed,
         AnyRecord::Run(record) => of_verdict(record.verdict.state, record.interrupted),
         AnyRecord::Sweep(record) => of_verdict(record.verdict.state, record.interrupted),
         AnyRecord::Sweeps(record) => of_verdict(record.verdict.state, record.interrupted),
@@ -125,7 +126,7 @@ mod tests {
     use crate::result::stored_comparison;
     use crate::settings::compare::CompareOptions;
     use clap::Parser;
-    use model::{FailIfRecord, RunRecord, ThresholdRecord};
+    use model::{Aborted, FailIfRecord, RunRecord, ThresholdRecord};
 
     #[test]
     fn what_is_invalid_stays_that_and_a_failure_is_worse_than_what_is_not_known() {
@@ -157,6 +158,15 @@ mod tests {
             why: None,
         });
         assert_eq!(exit_code(AnyRecord::Run(&run)), Exit::Failed);
+        let condition = run.thresholds.remove(0);
+        run.interrupted = true;
+        assert_eq!(exit_code(AnyRecord::Run(&run)), Exit::Interrupted);
+        run.aborted = Some(Aborted { at_ns: 9, over_ns: 5, condition });
+        assert_eq!(
+            exit_code(AnyRecord::Run(&run)),
+            Exit::Failed,
+            "a condition of --abort-if has ended it, and nobody else"
+        );
     }
 
     #[test]

@@ -16,6 +16,7 @@ use crate::verbs::conclude::conclude;
 use crate::verbs::confirm::{self, Confirming};
 use crate::verbs::measured::CheckedTarget;
 use evidence::factors::of_run_plan;
+use judge::threshold::Threshold;
 use model::{Count, Load, MeasurementKind, Rate, Redacted, SessionEvent, Stop, Warmup};
 use stack::Spec;
 use std::path::Path;
@@ -43,6 +44,7 @@ pub(super) struct Checked {
     warmup: Warmup,
     pub(super) target: CheckedTarget,
     asked: Asked,
+    abort_if: Vec<Threshold>,
 }
 
 impl Checked {
@@ -61,12 +63,13 @@ impl Checked {
         let smallest = ("-c", load.connections());
         let typed_warmup = (warmup, args.warmup.is_some());
         let asked = threshold::read(&args.thresholds, threshold::Kind::Run, &args.measured)?;
+        let abort_if = threshold::abort_if(args, load, until)?;
         let target =
             CheckedTarget::new(&args.measured, args.serve.as_slice(), typed_warmup, smallest, asked.quantiles())?;
         if target.machines.clients.is_none() {
             check_limits(load.connections(), 1, needs_ports(args))?;
         }
-        Ok(Self { load, until, warmup, target, asked })
+        Ok(Self { load, until, warmup, target, asked, abort_if })
     }
 
     /// Why its result can only be invalid, if that is known before the load.
@@ -84,7 +87,7 @@ impl Checked {
 pub(super) fn measure(args: &RunArgs, checked: Checked, stop: &Arc<AtomicBool>) -> Result<Exit, CommandError> {
     // An experiment has said it of all its steps.
     let warning = checked.warning().filter(|_| !args.output.is_step);
-    let Checked { load, until, warmup, target, asked } = checked;
+    let Checked { load, until, warmup, target, asked, abort_if } = checked;
     let options = SessionOptions {
         url: args.url.as_deref(),
         serve: target.specs.first(),
@@ -103,10 +106,14 @@ pub(super) fn measure(args: &RunArgs, checked: Checked, stop: &Arc<AtomicBool>) 
     asked.event().into_iter().for_each(|event| journal.tell(event));
     // A number of requests has no length, and is not prolonged.
     let half_ns = until.duration_ns().unwrap_or(0) / 2;
+    session.abort_if = abort_if;
     session.budget_ns = args.budget.map_or(half_ns, |budget| budget.ns);
     let directory = session.directory.clone();
     let beside = if args.profile { Beside::Sampling } else { Beside::Nothing };
     let measured = session.measure(&plan, "", &mut journal.only_load(), beside);
+    let aborted = measured.as_ref().ok().and_then(|measured| measured.aborted.clone());
+    let is_aborted = aborted.is_some();
+    aborted.into_iter().for_each(|aborted| journal.tell(SessionEvent::Aborted(Box::new(aborted))));
     let sampled = measured.map(|measured| measured.sampling.map(|sampling| session.name(sampling, &journal)));
     session.progress.end();
     if let Some(sampled) = sampled? {
@@ -124,7 +131,7 @@ pub(super) fn measure(args: &RunArgs, checked: Checked, stop: &Arc<AtomicBool>) 
     drop(session);
     let record = journal.measurement().run_record();
     keep_waits(&directory, record.as_ref().and_then(report::off_cpu::of_run));
-    let may_confirm = args.confirm && ended.is_ok() && !is_interrupted;
+    let may_confirm = args.confirm && ended.is_ok() && !is_interrupted && !is_aborted;
     let limiter = record.and_then(|record| record.limiter).filter(|_| may_confirm);
     if let (Some(spec), Some(limiter)) = (spec, limiter) {
         match confirm::confirm(&limiter, &confirming(args, &target.draft, spec, load, &directory, stop)?) {

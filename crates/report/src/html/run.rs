@@ -38,6 +38,9 @@ pub(super) fn view(shown: &Shown<'_>, record: &RunRecord) -> ResultView {
         if !record.plan.load.is_closed() {
             curves.push(("service time", &distributions.service));
         }
+        if latency::has_first_byte(record) {
+            curves.push(("first byte", &distributions.first_byte));
+        }
         percentiles(&curves)
     });
     let waiting = off_cpu::of_run(record);

@@ -2,7 +2,7 @@
 
 use crate::visible;
 use crate::words::fact::{About, Fact, Tone};
-use crate::words::{STOPPED, interrupted};
+use crate::words::{STOPPED, interrupted, thresholds};
 use model::{AgentRecord, Environment, LostAgent, NS_PER_S, RunRecord, human, is_quantile_known};
 use std::collections::BTreeSet;
 
@@ -81,6 +81,10 @@ fn lost_text(lost: &LostAgent) -> String {
 
 /// Why a run is not the load that was planned; none of one that is.
 pub(crate) fn shortfall(record: &RunRecord) -> Option<Fact> {
+    if let Some(aborted) = &record.aborted {
+        let text = format!("{}; this is what was measured", thresholds::why_aborted(aborted));
+        return Some(Fact::new(About::Load, "ended early", text).with_tone(Tone::Bad));
+    }
     let Some(LostAgent { name, at_ns, why }) = record.agent_lost.as_ref().filter(|_| record.interrupted) else {
         return interrupted(record.interrupted, format!("{STOPPED}; this is what was measured"));
     };

@@ -4,11 +4,16 @@ use crate::bounds::{response_quantile, service_quantile, sign};
 use model::human::time;
 use model::{KnownFigure, Quantile, Quantiles, RunRecord, Verdict};
 
+/// By how much of the service time the first byte comes earlier, on average, where it is told: below it both are told as the
+/// same number.
+const FIRST_BYTE_EARLIER_MIN: f64 = 0.01;
+
 /// A latency of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Latency {
     Response,
     Service,
+    FirstByte,
     SendDelay,
     ConnectionWait,
 }
@@ -18,6 +23,7 @@ impl Latency {
         match self {
             Self::Response => "response",
             Self::Service => "service",
+            Self::FirstByte => "first byte",
             Self::SendDelay => "send delay",
             Self::ConnectionWait => "connection wait",
         }
@@ -27,18 +33,19 @@ impl Latency {
         match self {
             Self::Response => &record.latency_ns.response,
             Self::Service => &record.latency_ns.service,
+            Self::FirstByte => &record.latency_ns.first_byte,
             Self::SendDelay => &record.latency_ns.slip_client,
             Self::ConnectionWait => &record.latency_ns.slip_blocked,
         }
     }
 
-    /// A quantile of this latency. The timeout cuts response and service times; delays before the send are known even of
+    /// A quantile of this latency. The timeout cuts what ends with the response; delays before the send are known even of
     /// requests that were never answered.
     pub(crate) fn cell(self, record: &RunRecord, quantile: Quantile) -> String {
         let ns = quantile.of(self.quantiles(record));
         match self {
             Self::Response => text(response_quantile(&record.verdict, quantile, ns)),
-            Self::Service => text(service_quantile(&record.verdict, quantile, ns)),
+            Self::Service | Self::FirstByte => text(service_quantile(&record.verdict, quantile, ns)),
             Self::SendDelay | Self::ConnectionWait => ns.map_or_else(|| "-".to_owned(), |ns| time(ns as f64)),
         }
     }
@@ -55,14 +62,21 @@ pub(crate) fn quantiles(record: &RunRecord) -> Vec<Quantile> {
     Quantile::usual_and(&record.plan.quantiles)
 }
 
-/// Response and service times, as far as they differ.
+/// Response time, service time and time to the first byte, as far as they differ.
 pub(crate) fn response_times(record: &RunRecord) -> Vec<Latency> {
     let latency = &record.latency_ns;
     // In a closed loop a request is intended when it is sent, so that both are the same.
-    match record.plan.load.is_closed() && latency.response == latency.service {
-        true => vec![Latency::Service],
-        false => vec![Latency::Response, Latency::Service],
-    }
+    let is_one = record.plan.load.is_closed() && latency.response == latency.service;
+    let response = (!is_one).then_some(Latency::Response);
+    let first_byte = has_first_byte(record).then_some(Latency::FirstByte);
+    response.into_iter().chain([Latency::Service]).chain(first_byte).collect()
+}
+
+/// True if the first bytes came earlier than the whole responses, by [`FIRST_BYTE_EARLIER_MIN`]: those that come in one piece
+/// have only one time.
+pub(crate) fn has_first_byte(record: &RunRecord) -> bool {
+    let latency = &record.latency_ns;
+    latency.first_byte.n > 0 && latency.first_byte.mean < (1.0 - FIRST_BYTE_EARLIER_MIN) * latency.service.mean
 }
 
 /// The same, and the delays before the send that occurred in an open loop.
@@ -121,5 +135,18 @@ mod tests {
         assert_eq!(Latency::SendDelay.cell(&late, Quantile::P99), "2.00 ms");
         let cut = run("ER-05", &Quantile::P99.at_least_figure());
         assert_eq!(Latency::Service.cell(&cut, Quantile::P99), ">= 2.00 ms", "the timeout cuts both");
+    }
+
+    #[test]
+    fn the_first_byte_is_told_where_it_comes_before_the_response_is_whole() {
+        let mut record = run("CL-03", &Quantile::P99.at_most_figure());
+        let of_mean = |mean: f64| Quantiles { n: 1_000, mean, p50: 500_000, ..Quantiles::default() };
+        (record.latency_ns.service.mean, record.latency_ns.first_byte) = (1e6, of_mean(5e5));
+        assert_eq!(response_times(&record), [Latency::Response, Latency::Service, Latency::FirstByte]);
+        assert_eq!(Latency::FirstByte.cell(&record, Quantile::P50), "500 µs");
+        record.latency_ns.first_byte.mean = 999_000.0;
+        assert!(!has_first_byte(&record), "nearly all responses came in one piece");
+        record.latency_ns.first_byte = Quantiles::default();
+        assert!(!has_first_byte(&record), "an earlier version has not stored it");
     }
 }

@@ -40,6 +40,7 @@ pub(crate) mod verdict;
 
 use crate::record::AnyRecord;
 use fact::{About, Fact, Tone};
+use model::RunRecord;
 
 /// The words for a result that is not whole.
 pub(crate) const STOPPED: &str = "stopped before the plan was done";
@@ -55,6 +56,7 @@ pub(crate) fn why_interrupted(record: AnyRecord<'_>) -> Option<String> {
         AnyRecord::Run(record) if record.agent_lost.is_some() => {
             agents::shortfall(record).map(|fact| format!("{}: {}", fact.label, fact.text))
         }
+        AnyRecord::Run(RunRecord { aborted: Some(aborted), .. }) => Some(thresholds::why_aborted(aborted)),
         _ => record.is_interrupted().then(|| STOPPED.to_owned()),
     }
 }

@@ -5,7 +5,7 @@ use crate::bounds::is_goodput_bound;
 use crate::record::AnyRecord;
 use crate::sums::{failed_share, sum};
 use crate::words::fact::{About, Fact, Tone};
-use crate::words::latency::{Latency, quantile_text, quantiles};
+use crate::words::latency::{Latency, has_first_byte, quantile_text, quantiles};
 use crate::words::observed::{self, SERVER_COLUMN, cores_number};
 use crate::words::verdict::{self, state_word};
 use crate::words::{agents, brief, limiter, next, profile, recording, sent, served, thresholds};
@@ -34,6 +34,7 @@ pub(crate) fn facts(record: &RunRecord) -> Vec<Fact> {
     facts.extend(known(About::Result, "throughput", throughput(record)));
     facts.extend(cells(record));
     facts.extend(known(About::Figures, "latency", response_times(record)));
+    facts.extend(known(About::Figures, "first byte", first_bytes(record)));
     facts.push(Fact::new(About::Figures, "errors", errors(record)));
     facts.extend(known(About::Figures, "objective", objective(record)));
     facts.extend(brief::of_run(record));
@@ -74,12 +75,21 @@ fn cells(record: &RunRecord) -> Vec<Fact> {
 
 /// The quantiles of the response time that are known, in a line.
 pub(crate) fn response_times(record: &RunRecord) -> Option<String> {
-    let cell = |quantile: Quantile| match Latency::Response.cell(record, quantile) {
+    (record.latency_ns.response.n > 0).then(|| known_quantiles(record, Latency::Response))
+}
+
+/// The quantiles of the time to the first byte that are known, in a line; none where responses come in one piece.
+fn first_bytes(record: &RunRecord) -> Option<String> {
+    has_first_byte(record).then(|| known_quantiles(record, Latency::FirstByte))
+}
+
+fn known_quantiles(record: &RunRecord, latency: Latency) -> String {
+    let cell = |quantile: Quantile| match latency.cell(record, quantile) {
         text if text == "-" => None,
         text => Some(format!("{quantile} {text}")),
     };
     let all: Vec<_> = quantiles(record).into_iter().filter_map(cell).collect();
-    (record.latency_ns.response.n > 0).then(|| all.join(", "))
+    all.join(", ")
 }
 
 /// The requests that failed, of all: also that none did.

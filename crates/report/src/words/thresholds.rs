@@ -5,7 +5,7 @@ use crate::words::fact::{About, Fact, Tone};
 use crate::words::history::signed;
 use crate::words::observed::cores_number;
 use model::human::{bytes, percent, percent_exact, rate, time};
-use model::{Bound, KnownFigure, ThresholdRecord, ThresholdState};
+use model::{Aborted, Bound, KnownFigure, ThresholdRecord, ThresholdState};
 
 /// Columns of [`row`].
 pub(crate) const HEADER: [&str; 4] = ["fails if", "state", "measured", "why"];
@@ -71,6 +71,17 @@ pub(crate) fn measured(record: &ThresholdRecord) -> String {
     format!("{value}, {}{interval} of {} in the baseline", signed(ratio.value), shown(record.baseline))
 }
 
+/// Reason why a load was ended early, in a sentence.
+pub(crate) fn why_aborted(Aborted { at_ns, over_ns, condition }: &Aborted) -> String {
+    format!(
+        "--abort-if {} has ended the load {} after its start: {} over the last {}",
+        condition.condition,
+        time(*at_ns as f64),
+        measured(condition),
+        time(*over_ns as f64)
+    )
+}
+
 /// How values of a figure are shown.
 #[derive(Clone, Copy)]
 enum Unit {
@@ -88,7 +99,7 @@ impl Unit {
         let is_change = limit.trim_start_matches('=').starts_with(['+', '-']);
         match name {
             "goodput" | "throughput" | "capacity" => Self::Rate,
-            "errors" | "send-rate" => Self::Share,
+            "errors" | "send-rate" | "slo" => Self::Share,
             "cpu" if limit.ends_with('%') && !is_change => Self::Share,
             "cpu" => Self::Cpus,
             "rss" => Self::Bytes,
@@ -143,6 +154,8 @@ mod tests {
             ("p99>100ms", 123e6, "123 ms"),
             ("errors>0.1%", 0.0032, "0.32 %"),
             ("send-rate<99%", 0.982, "98.2 %"),
+            ("slo<99%", 0.982, "98.2 %"),
+            ("ttfb-p95>1s", 2e9, "2.00 s"),
             ("cpu>80%", 0.912, "91.2 %"),
             ("cpu>1.5", 1.75, "1.75 CPUs"),
             ("cpu>+5%", 1.75, "1.75 CPUs"),
@@ -152,6 +165,14 @@ mod tests {
             assert_eq!(measured(&record(condition, Some(KnownFigure::exactly(value)))), said, "{condition}");
         }
         assert_eq!(measured(&record("p99>1s", None)), "not known");
+    }
+
+    #[test]
+    fn a_load_that_was_ended_early_says_by_what() {
+        let condition = record("errors>5%", Some(KnownFigure::exactly(0.34)));
+        let aborted = Aborted { at_ns: 9_000_000_000, over_ns: 5_000_000_000, condition };
+        let said = "--abort-if errors>5% has ended the load 9.00 s after its start: 34.0 % over the last 5.00 s";
+        assert_eq!(why_aborted(&aborted), said);
     }
 
     #[test]

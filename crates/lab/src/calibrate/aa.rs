@@ -13,7 +13,7 @@ const NOISE: f64 = 0.02;
 /// Trials within which a step comes.
 const TRIALS: usize = 24;
 /// Plan of the comparisons that are looked at after each block: the margin of 2 % and what follows from it.
-const LOOKS: Looks = Looks { wanted_half_width: 0.006, margin: 0.02, variants: 1 };
+pub(super) const LOOKS: Looks = Looks { wanted_half_width: 0.006, margin: 0.02, variants: 1 };
 /// Blocks after which they are over in any case.
 const BLOCKS_MAX: usize = 200;
 /// False positives of these: fewer than of one look, as most of them are over after the first.

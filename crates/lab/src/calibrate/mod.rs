@@ -13,6 +13,7 @@ mod queue;
 mod random;
 mod section;
 mod sequential;
+mod slower;
 
 use crate::progress::each;
 pub(crate) use aa::side;
@@ -22,16 +23,18 @@ use section::Section;
 /// A part of the page: its name, how long 1,000 runs of it take (s, debug build), and what makes it.
 type Part = (&'static str, f64, fn(u64) -> Section);
 
-const PARTS: [Part; 6] = [
+const PARTS: [Part; 7] = [
     ("capacity", 60.0, capacity::section),
     ("queues", 60.0, queue::section),
     ("comparisons with itself", 60.0, aa::designs),
     ("uneven disturbance", 10.0, aa::uneven),
     ("duets", 10.0, duet::section),
     ("power", 60.0, power::section),
+    ("ways of other tools", 60.0, slower::section),
 ];
 
-/// The statistics of searches and comparisons, in simulation: brackets of known capacities, false positives, power, queues.
+/// The statistics of searches and comparisons, in simulation: brackets of known capacities, false positives, power, queues,
+/// and comparisons as other tools make them.
 /// Prints the tables; fails when a goal is missed
 #[derive(Debug, clap::Args)]
 pub struct Options {

@@ -78,7 +78,7 @@ pub(super) fn section(runs: u64) -> Section {
             section.expect(&format!("power, {machine}, no change"), wrongly, 0.0..=0.05, runs);
             let [asked, made] = [&mut asked, &mut made].map(|blocks| format!("{:.0}", quantile(blocks, 0.5)));
             let [called, wrongly, same] = [called, wrongly, same].map(percent);
-            table.texts([machine, percent(wanted), asked, made, called, wrongly, same]);
+            table.texts([machine, format!("{:.2} %", 100.0 * wanted), asked, made, called, wrongly, same]);
         }
     }
     let mut published = Table::new("machine, noise | 2 % slower: flagged as slower | as faster | no change: flagged");

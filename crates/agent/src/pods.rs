@@ -3,6 +3,8 @@
 use crate::checked;
 use serde_json::Value;
 
+/// Name of the container of an agent. Clusters may put other containers into its pod.
+pub const CONTAINER: &str = "agent";
 /// Where the index of a pod stands.
 const INDEX: &str = "batch.kubernetes.io/job-completion-index";
 /// What a container waits for that does not come by itself.
@@ -42,13 +44,13 @@ pub fn read(pod: &Value) -> Option<(usize, PodState)> {
     let index = text("labels").or_else(|| text("annotations"))?.parse().ok()?;
     let name = metadata["name"].as_str().filter(|name| is_name(name))?.to_owned();
     let status = &pod["status"];
-    let container = &status["containerStatuses"][0]["state"];
+    let container = state_of_agent(status);
     let terminated = &container["terminated"];
     let ended = match status["phase"].as_str().unwrap_or_default() {
         "Failed" | "Succeeded" => Some(ended(status, terminated)),
         _ if metadata["deletionTimestamp"].is_string() => Some(deleted(status)),
         _ if terminated.is_object() => Some(ended(status, terminated)),
-        _ => stuck(&container["waiting"]),
+        _ => states(status, "initContainerStatuses").chain([container]).find_map(|state| stuck(&state["waiting"])),
     };
     let state = match ended {
         Some(why) => PodState::Ended { pod: name, why },
@@ -56,6 +58,18 @@ pub fn read(pod: &Value) -> Option<(usize, PodState)> {
         None => PodState::Waiting(awaited(status, &container["waiting"])),
     };
     Some((index, state))
+}
+
+/// State of the agent's container.
+fn state_of_agent(status: &Value) -> &Value {
+    let containers = status["containerStatuses"].as_array().into_iter().flatten();
+    let agent = containers.into_iter().find(|container| container["name"] == CONTAINER);
+    agent.map_or(&Value::Null, |container| &container["state"])
+}
+
+/// States of containers in a list.
+fn states<'a>(status: &'a Value, list: &str) -> impl Iterator<Item = &'a Value> {
+    status[list].as_array().into_iter().flatten().map(|container| &container["state"])
 }
 
 /// True of names that pods can have: they are shown, and stand in the paths of later questions.
@@ -121,7 +135,7 @@ mod tests {
     }
 
     fn container(phase: &str, state: Value) -> Value {
-        json!({ "phase": phase, "containerStatuses": [{ "state": state }] })
+        json!({ "phase": phase, "containerStatuses": [{ "name": CONTAINER, "state": state }] })
     }
 
     /// Why one has ended.
@@ -151,6 +165,23 @@ mod tests {
         assert!(why.starts_with("its pod cannot start: ErrImageNeverPull: Container image"), "{why}");
         let made = json!({ "waiting": { "reason": "ContainerCreating" } });
         assert_eq!(state(container("Pending", made)), PodState::Waiting(Some("ContainerCreating".into())));
+    }
+
+    /// The containers of a pod are listed by their names.
+    #[test]
+    fn other_containers_of_a_pod_are_not_the_agent() {
+        let (running, ended) = (json!({ "running": {} }), json!({ "terminated": { "exitCode": 1 } }));
+        let both = |agent: &Value, other: &Value| {
+            let containers =
+                [json!({ "name": "a-helper", "state": other }), json!({ "name": CONTAINER, "state": agent })];
+            state(json!({ "phase": "Running", "containerStatuses": containers }))
+        };
+        assert_eq!(both(&running, &ended), PodState::Running("plimsoll-0a-1-x".into()));
+        assert_eq!(both(&Value::Null, &running), PodState::Waiting(None));
+        assert_eq!(self::ended(both(&ended, &running)), "its container has ended with 1");
+        let missing = json!({ "waiting": { "reason": "ImagePullBackOff", "message": "no image" } });
+        let helper = json!({ "phase": "Pending", "initContainerStatuses": [{ "name": "helper", "state": missing }] });
+        assert_eq!(self::ended(state(helper)), "its pod cannot start: ImagePullBackOff: no image");
     }
 
     #[test]

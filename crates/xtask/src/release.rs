@@ -21,15 +21,24 @@ pub(crate) const PROFILE: &str = "dist";
 
 /// Builds the binary of a snapshot in the folder `target`, with the crates of cargo's `home`.
 pub(crate) fn build(copy: &Snapshot, platform: &Platform, home: &Path, target: &Path) -> Result<PathBuf> {
-    let arguments = ["build", "--profile", PROFILE, "--locked", "--package", "plimsoll", "--target", platform.triple];
-    let mut cargo = workspace::cargo(&arguments);
-    cargo.args(FEATURES);
+    let mut cargo = workspace::cargo(&arguments(platform));
     prepare(&mut cargo, copy, platform, home, target)?;
     workspace::run(&mut cargo)?;
     let binary = target.join(platform.triple).join(PROFILE).join("plimsoll");
     let headers = printed(Command::new("readelf").args(["--wide", "--program-headers"]).arg(&binary))?;
     ensure!(is_static(&headers), "{} is not static: it names a dynamic loader", binary.display());
     Ok(binary)
+}
+
+/// What cargo is told to build, which is the same for each platform but its name.
+fn arguments(platform: &Platform) -> Vec<&'static str> {
+    let arguments = ["build", "--profile", PROFILE, "--locked", "--package", "plimsoll", "--target", platform.triple];
+    arguments.into_iter().chain(FEATURES).collect()
+}
+
+/// Names of the features of a released program, as its version tells them.
+pub(crate) fn features() -> impl Iterator<Item = &'static str> {
+    FEATURES[1].split(',').filter_map(|feature| feature.strip_prefix("plimsoll/"))
 }
 
 /// Gives a command that builds, or has cargo build, all that the bytes of the binary depend on: to cargo the same binary is
@@ -86,8 +95,25 @@ fn is_static(headers: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{flags, is_static};
+    use super::{arguments, features, flags, is_static};
+    use crate::platform::PLATFORMS;
+    use cargo_metadata::MetadataCommand;
     use std::path::PathBuf;
+    use xtask::workspace;
+
+    /// The pages say that releases start agents in a cluster, and give no other way to have such a program without Rust.
+    #[test]
+    fn the_binary_of_each_platform_can_start_agents_in_a_cluster() {
+        assert_eq!(features().collect::<Vec<_>>(), ["kubernetes"]);
+        for platform in &PLATFORMS {
+            let arguments = arguments(platform);
+            assert!(arguments.ends_with(&["--features", "plimsoll/kubernetes"]), "{arguments:?}");
+            assert!(arguments.contains(&platform.triple), "{arguments:?}");
+        }
+        let metadata = MetadataCommand::new().current_dir(workspace::root()).no_deps().exec().unwrap();
+        let plimsoll = metadata.packages.iter().find(|package| package.name == "plimsoll").unwrap();
+        assert!(features().all(|feature| plimsoll.features.contains_key(feature)), "{:?}", plimsoll.features);
+    }
 
     #[test]
     fn a_folder_may_have_a_space() {

@@ -24,7 +24,7 @@ const TOOLS: &[Tool] = &[
 ];
 /// Namespace of the agents.
 const NAMESPACE: &str = "load";
-/// Page with the rights that a user needs, in a block of YAML.
+/// Page with the rights that a user needs, as a Role.
 const PAGE: &str = "docs/reference/agents.md";
 /// The cluster is there within this time.
 const UP: Duration = Duration::from_secs(180);
@@ -168,10 +168,11 @@ fn text(output: Output) -> Result<String> {
     Ok(said(&output.stdout))
 }
 
-/// The block of YAML on a page.
+/// The Role on a page.
 fn rights(page: &str) -> Result<String> {
-    let block = page.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next());
-    block.map(str::to_owned).with_context(|| format!("{PAGE} has no block of YAML"))
+    let blocks = page.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let role = blocks.into_iter().find(|block| block.contains("kind: Role\n"));
+    role.map(str::to_owned).with_context(|| format!("{PAGE} has no Role"))
 }
 
 #[cfg(test)]

@@ -3,7 +3,9 @@
 
 mod cases;
 mod cluster;
+mod patched;
 mod programs;
+mod running;
 
 use anyhow::{Result, bail, ensure};
 

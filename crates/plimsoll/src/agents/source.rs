@@ -2,9 +2,9 @@
 
 use crate::agents::connect::launcher::{ConnectLauncher, Meeting, SCHEME};
 use crate::agents::host::Host;
+use crate::agents::kubernetes::JobOptions;
 #[cfg(feature = "kubernetes")]
 use crate::agents::kubernetes::launcher::KubernetesLauncher;
-use crate::agents::kubernetes::options::KubernetesOptions;
 use crate::agents::launcher::Launcher;
 use crate::agents::slurm::{SlurmLauncher, SlurmOptions};
 use crate::agents::ssh::Ssh;
@@ -30,7 +30,7 @@ pub(crate) enum Source {
     /// By Slurm: they connect.
     Slurm(SlurmOptions),
     /// In a cluster of Kubernetes.
-    Kubernetes(KubernetesOptions),
+    Kubernetes(JobOptions),
 }
 
 impl Source {
@@ -40,7 +40,7 @@ impl Source {
             Self::Ssh(hosts, _) => hosts.len(),
             Self::Connect(meeting) => meeting.agents,
             Self::Slurm(options) => options.meeting.agents,
-            Self::Kubernetes(options) => options.agents,
+            Self::Kubernetes(options) => options.address.agents,
         }
     }
 
@@ -53,7 +53,7 @@ impl Source {
             #[cfg(feature = "kubernetes")]
             Self::Kubernetes(options) => Arc::new(KubernetesLauncher::new(options)?),
             #[cfg(not(feature = "kubernetes"))]
-            Self::Kubernetes(_) => return Err(crate::agents::kubernetes::options::not_in_this_build()),
+            Self::Kubernetes(_) => return Err(crate::agents::kubernetes::not_in_this_build()),
         })
     }
 }

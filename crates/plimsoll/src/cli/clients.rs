@@ -23,7 +23,8 @@ pub(crate) struct ClientArgs {
     /// with the
     /// command that is printed, and connect to --agents-listen; with slurm://N srun starts them on N nodes. With
     /// k8s://NAMESPACE?replicas=N a Job of Kubernetes does, reached through the API server of the kubeconfig; &image=IMAGE,
-    /// &cpus=N for each, and &context=NAME may follow.
+    /// &cpus=N for each, &context=NAME and &patch=FILE may follow. FILE is a partial Job or Pod (YAML or JSON) with what the
+    /// cluster needs, such as tolerations, merged into the Job; plimsoll agent --manifest prints the Job.
     #[arg(hide_short_help = true, long, value_name = "HOSTS", value_delimiter = ',', requires = "named",
           conflicts_with_all = ["cpus", "unix_socket"])]
     pub(crate) client: Vec<String>,
@@ -109,16 +110,19 @@ const AGENT_EXAMPLES: Examples = Examples(&[
         "with the token from a file, and more patience",
         "plimsoll agent --connect 10.0.0.1:7000 --token-file secret --wait 10m",
     ),
+    (
+        "have a Kubernetes cluster check the Job of its agents",
+        "plimsoll agent --manifest 'k8s://load?replicas=2&patch=pods.yaml' |\nkubectl apply --dry-run=server -f -",
+    ),
 ]);
 
 /// Generate load on this machine for plimsoll on another one
 ///
 /// Run there: plimsoll run URL --client connect://N --agents-listen 10.0.0.1:7000. Both ends prove to each other that they
 /// know one secret, the token, and have to be the same build. The agent generates the load that it is told to, and ends
-/// with
-/// the connection. Without --connect or --listen it speaks on stdin and stdout, as ssh:// agents do.
+/// with the connection. Without --connect, --listen or --manifest it speaks on stdin and stdout, as ssh:// agents do.
 #[derive(Debug, Args)]
-#[command(after_help = AGENT_EXAMPLES.full(), group = ArgGroup::new("way").args(["connect", "listen"]))]
+#[command(after_help = AGENT_EXAMPLES.full(), group = ArgGroup::new("way").args(["connect", "listen", "manifest"]))]
 pub(crate) struct AgentArgs {
     /// Address of the coordinator, as its --agents-listen prints it
     #[arg(long, value_name = "HOST:PORT")]
@@ -126,13 +130,23 @@ pub(crate) struct AgentArgs {
     /// File of the token, with mode 0600 [default: PLIMSOLL_TOKEN]
     #[arg(long, value_name = "FILE", requires = "connect")]
     pub(crate) token_file: Option<PathBuf>,
-    /// Port of 127.0.0.1 on which to wait for the coordinator, for a container whose loopback nobody else reaches (k8s://)
+    /// Port of 127.0.0.1 on which to wait for the coordinator, as the pods of --client k8s:// do
     ///
-    /// The first who connects is obeyed, without a token: whoever forwards the port has to have shown who they are. Root may
-    /// do so in a container only.
-    #[arg(long, value_name = "PORT")]
+    /// The agent prints the fingerprint of its certificate, which is new each time. It obeys the coordinator of --coordinator
+    /// alone, and refuses whoever else connects.
+    #[arg(long, value_name = "PORT", requires = "coordinator")]
     pub(crate) listen: Option<u16>,
-    /// How long to try while nobody listens at that address, or to wait on that port
-    #[arg(long, value_name = "TIME", default_value = "30s", requires = "way")]
-    pub(crate) wait: Duration,
+    /// Fingerprint (SHA-256) of the certificate of the coordinator that may connect to the port of --listen
+    #[arg(long, value_name = "FINGERPRINT", requires = "listen")]
+    pub(crate) coordinator: Option<String>,
+    /// Print the Job that --client k8s://NAMESPACE?replicas=N would create, as YAML, and create nothing
+    ///
+    /// The address is that of --client, with &image=, &cpus= and &patch= (see plimsoll run --help). No cluster is asked:
+    /// pipe the Job into kubectl apply --dry-run=server -f - for the opinion of one.
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) manifest: Option<String>,
+    /// How long to try while nobody listens at that address, or to wait on that port; with --manifest the time of
+    /// --agents-wait [default: 30s, with --manifest 120s]
+    #[arg(long, value_name = "TIME", requires = "way")]
+    pub(crate) wait: Option<Duration>,
 }

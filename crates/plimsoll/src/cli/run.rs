@@ -16,7 +16,7 @@ const EXAMPLES: Examples = Examples(&[
     ),
     (
         "a load that ends early where the server fails",
-        "plimsoll run http://127.0.0.1:8080/ -R 1000 -d 10m --abort-if 'errors>5%,send-rate<90%'",
+        "plimsoll run http://127.0.0.1:8080/ -R 1000 -d 10m \\\n--abort-if 'errors>5%,send-rate<90%'",
     ),
     (
         "answers that are no 2xx are good ones too, if they are declared",

@@ -39,7 +39,11 @@ pub(crate) const VARIABLES: [Variable; 20] = [
     of_library("SSL_CERT_FILE", "rustls_native_certs::", "trusted certificates, in the place of those of the system"),
     of_library("SSL_CERT_DIR", "rustls_native_certs::", "the same, as a directory"),
     of_library("KUBECONFIG", "kube::config", "kubeconfig of --client k8s:// [default: ~/.kube/config]"),
-    own("KUBERNETES_SERVICE_HOST", "set in pods, where root may run plimsoll agent --listen"),
+    of_library(
+        "KUBERNETES_SERVICE_HOST",
+        "kube::config",
+        "in a pod: the API server of --client k8s://, without a kubeconfig",
+    ),
     own("XDG_CACHE_HOME", "on machines of --client: where the copy of plimsoll is kept [default: ~/.cache]"),
     own("HOME", "on machines of --client: the same, without XDG_CACHE_HOME"),
 ];

@@ -3,6 +3,7 @@
 use crate::agents::connect::launcher::{self as connect, Meeting};
 use crate::agents::connect::token::{TOKEN_VARIABLE, Token, TokenSource};
 use crate::agents::host::Host;
+use crate::agents::kubernetes::JobOptions;
 use crate::agents::kubernetes::options::{self as kubernetes, KubernetesOptions};
 use crate::agents::remote::{AGREE_NS, too_few};
 use crate::agents::server_place::{ServePlace, ServerHostOptions};
@@ -25,7 +26,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 /// Agents reach this machine alone, unless an address is given.
 const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 /// Agents that others start are waited for so long.
-const WAIT: Duration = Duration { ns: 120 * NS_PER_S };
+pub(crate) const WAIT: Duration = Duration { ns: 120 * NS_PER_S };
 const WAIT_FLAG: &str = "--agents-wait";
 
 /// Other machines that take part in a measurement.
@@ -107,7 +108,7 @@ fn alone(args: &ClientArgs, form: &str) -> Result<(), CommandError> {
 fn in_cluster(args: &ClientArgs) -> Result<Option<KubernetesOptions>, CommandError> {
     let Some(text) = args.client.iter().find(|text| text.starts_with(kubernetes::SCHEME)) else { return Ok(None) };
     alone(args, &format!("{}NAMESPACE?replicas=N", kubernetes::SCHEME))?;
-    KubernetesOptions::parse(text, wait(args)).map(Some)
+    KubernetesOptions::parse("--client", text, wait(args)).map(Some)
 }
 
 /// How the agents of `--client` are started.
@@ -115,7 +116,7 @@ fn source(args: &ClientArgs) -> Result<Source, CommandError> {
     if let Some(options) = in_cluster(args)? {
         refuse(meeting_flags(args).into_iter().filter(|(flag, _)| *flag != WAIT_FLAG))?;
         no_ssh(args)?;
-        return Ok(Source::Kubernetes(options));
+        return JobOptions::read(options).map(Source::Kubernetes);
     }
     let Some((scheme, agents)) = started_by_others(args)? else {
         refuse(meeting_flags(args))?;

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
+use crate::release::features;
 use crate::snapshot;
 use xtask::packages;
 use xtask::workspace::printed;
@@ -105,6 +106,9 @@ impl Way {
         let program = folder.join(self.program);
         let said = printed(Command::new(&program).arg("-V"))?;
         ensure!(said == format!("plimsoll {version}"), "`plimsoll -V` says {said:?}");
+        let described = printed(Command::new(&program).arg("--version"))?;
+        let missing: Vec<_> = features().filter(|feature| !described.contains(feature)).collect();
+        ensure!(missing.is_empty(), "`plimsoll --version` says {described:?}, without the feature {missing:?}");
         measure(Command::new(&program).args(["run", "--duration", "1s"]).current_dir(folder))
     }
 }
@@ -139,13 +143,17 @@ mod tests {
 
     #[test]
     fn what_is_installed_has_to_be_of_the_release_and_to_measure() {
-        let version = "#!/bin/sh\n[ \"$1\" != -V ] || { echo plimsoll 0.1.0; exit; }\n";
+        let number = "#!/bin/sh\n[ \"$1\" != -V ] || { echo plimsoll 0.1.0; exit; }\n";
+        let version =
+            format!("{number}[ \"$1\" != --version ] || {{ echo 'plimsoll 0.1.0 (1a, musl, kubernetes)'; exit; }}\n");
         assert_eq!(tried(&format!("{version}echo 'INVALID too short'; exit 4"), None), Ok(()));
         let broken = tried(&format!("{version}echo 'no such file' >&2; exit 3"), None).unwrap_err();
         assert!(broken.contains("exit status: 3") && broken.ends_with("no such file"), "{broken}");
         let older = tried("#!/bin/sh\necho plimsoll 0.0.9\n", None).unwrap_err();
         assert!(older.contains("plimsoll 0.0.9"), "{older}");
-        let bare = tried(version, Some("man/plimsoll.1")).unwrap_err();
+        let other = tried(&format!("{number}echo 'plimsoll 0.1.0 (1a, musl)'"), None).unwrap_err();
+        assert!(other.ends_with("without the feature [\"kubernetes\"]"), "{other}");
+        let bare = tried(&version, Some("man/plimsoll.1")).unwrap_err();
         assert_eq!(bare, "man/plimsoll.1 was not installed");
     }
 

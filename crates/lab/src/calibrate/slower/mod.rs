@@ -172,9 +172,9 @@ baseline (*A/A*), or 3 % longer. The machines are those above. The spread is the
 two trials of a block on a quiet machine; a fixed load of real servers has about 1.0 to 1.3 %.
 
 - *`plimsoll compare`*: `stats::Looks` with a margin of 2 %. It ends after 6 or 12 blocks if the change can be called,
-  after any block if the interval is narrow enough (± 0.6 %), and after 18 in any case. Here a variant is measured to the
-  end before the next one of the block. In a real comparison the variants take turns within a second, so that a drift or
-  a step changes their ratio less than it does here.
+  after any block if the interval is narrow enough (± 0.6 %), and after 18 in any case. Here a variant is measured to
+  the end before the next one of the block. In a real comparison the variants take turns within a second, so that a
+  drift or a step changes their ratio less than it does here.
 - *`crank compare`*: `crank --iterations 18 --exclude 1` for the baseline and then for the variant: the highest and the
   lowest iteration are left out, and the others are averaged (`src/Microsoft.Crank.Controller/Program.cs`). `crank
   compare` prints the change of the averages in percent and judges nothing (`ResultComparer.cs` there). Here its reader

@@ -20,12 +20,18 @@ const PAUSE: Duration = Duration::from_millis(250);
 /// Time of the handshake.
 const HANDSHAKE_NS: u64 = 10 * NS_PER_S;
 /// Name that the coordinator's certificate would have if names were looked at.
-const NAME: &str = "plimsoll";
+pub(super) const NAME: &str = "plimsoll";
 
 /// What the coordinator says.
 pub(crate) struct FromCoordinator {
     reader: Reader,
     has_spoken: bool,
+}
+
+impl FromCoordinator {
+    pub(super) fn new(reader: Reader) -> Self {
+        Self { reader, has_spoken: false }
+    }
 }
 
 impl Read for FromCoordinator {
@@ -61,7 +67,7 @@ pub(crate) fn call(
     let until_ns = monotonic_ns().saturating_add(HANDSHAKE_NS);
     tls::handshake(&mut connection, &socket, until_ns).map_err(|error| failed(refusal(error)))?;
     let (reader, writer, _) = tls::halves(connection, socket);
-    Ok((FromCoordinator { reader, has_spoken: false }, writer))
+    Ok((FromCoordinator::new(reader), writer))
 }
 
 fn connect(address: &str, wait: Duration) -> Result<TcpStream, String> {

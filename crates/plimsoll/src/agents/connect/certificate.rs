@@ -1,11 +1,18 @@
-//! Certificates of both ends, made of the token: each end makes both, shows its own and takes none but the other's, to the byte.
+//! Certificates of both ends: each end shows its own, and takes one alone from its peer, which it knows by its fingerprint.
 //!
-//! The keys are Ed25519, their seeds HKDF-SHA-256 of a root with the side's name. The root is PBKDF2-HMAC-SHA-256 of the token:
-//! whoever connects sees a certificate, and can try tokens against it without asking anybody, so that a try has to be expensive. TLS 1.3 alone is spoken, and no session is
-//! resumed: each handshake proves that the peer has the key. The protocol name (ALPN) has the build, so that another build is
-//! refused before it counts as an agent.
+//! With a token each end makes both certificates of it. The keys are Ed25519, their seeds HKDF-SHA-256 of a root with the side's
+//! name. The root is PBKDF2-HMAC-SHA-256 of the token: whoever connects sees a certificate, and can try tokens against it without
+//! asking anybody, so that a try has to be expensive. The protocol name (ALPN) has the build, so that another build is refused
+//! before it counts as an agent.
+//!
+//! Without a token each end makes a certificate of random numbers, and somebody has told it the fingerprint of the other: for
+//! agents in a cluster that is the API server. No secret is handed over.
+//!
+//! TLS 1.3 alone is spoken, and no session is resumed: each handshake proves that the peer has the key.
 
+use super::fingerprint::Fingerprint;
 use super::token::Token;
+use crate::random;
 use rcgen::{CertificateParams, DnType, KeyPair, SerialNumber};
 use ring::pbkdf2::{self, PBKDF2_HMAC_SHA256};
 use rustls::client::Resumption;
@@ -35,7 +42,7 @@ const SERIAL: u64 = 1;
 
 /// One end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Side {
+pub(crate) enum Side {
     Coordinator,
     Agent,
 }
@@ -50,40 +57,72 @@ impl Side {
 }
 
 /// Key and certificate of a side.
-struct Identity {
+pub(crate) struct Identity {
     certificate: CertificateDer<'static>,
     key: PrivatePkcs8KeyDer<'static>,
 }
 
-/// How the coordinator speaks to all agents of a build; an error says why it cannot.
+impl Identity {
+    /// A new one, made of random numbers.
+    pub(crate) fn random(side: Side) -> Result<Self, String> {
+        Self::of_seed(&random::bytes()?, side)
+    }
+
+    /// The one that is always made of these bytes.
+    fn of_seed(seed: &[u8; SEED_BYTES], side: Side) -> Result<Self, String> {
+        let key = PrivatePkcs8KeyDer::from([&PKCS8_BEFORE_SEED[..], seed].concat());
+        let pair = KeyPair::try_from(&key).map_err(text)?;
+        let mut params = CertificateParams::default();
+        params.serial_number = Some(SerialNumber::from(SERIAL));
+        params.distinguished_name.push(DnType::CommonName, side.name());
+        Ok(Self { certificate: params.self_signed(&pair).map_err(text)?.der().clone(), key })
+    }
+
+    /// What the peer is told, so that it takes this certificate.
+    pub(crate) fn fingerprint(&self) -> Fingerprint {
+        Fingerprint::of(&self.certificate)
+    }
+
+    /// How a coordinator with this identity speaks to the one agent that has a certificate; an error says why it cannot.
+    pub(crate) fn coordinator_of(&self, agent: Fingerprint) -> Result<ServerConfig, String> {
+        let mut config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
+            .with_protocol_versions(&[&TLS13])
+            .map_err(text)?
+            .with_client_cert_verifier(Arc::new(Pinned::new(agent)))
+            .with_single_cert(vec![self.certificate.clone()], PrivateKeyDer::Pkcs8(self.key.clone_key()))
+            .map_err(text)?;
+        config.send_tls13_tickets = 0;
+        Ok(config)
+    }
+
+    /// How an agent with this identity speaks to the one coordinator that has a certificate; an error says why it cannot.
+    pub(crate) fn agent_of(&self, coordinator: Fingerprint) -> Result<ClientConfig, String> {
+        let mut config = ClientConfig::builder_with_provider(Arc::new(default_provider()))
+            .with_protocol_versions(&[&TLS13])
+            .map_err(text)?
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(Pinned::new(coordinator)))
+            .with_client_auth_cert(vec![self.certificate.clone()], PrivateKeyDer::Pkcs8(self.key.clone_key()))
+            .map_err(text)?;
+        config.resumption = Resumption::disabled();
+        Ok(config)
+    }
+}
+
+/// How the coordinator speaks to all agents of a build that have the token; an error says why it cannot.
 pub(super) fn coordinator(token: &Token, build: &str) -> Result<Arc<ServerConfig>, String> {
     let root = Root::new(token);
-    let Identity { certificate, key } = identity(&root, Side::Coordinator)?;
-    let agents = Arc::new(Pinned::new(identity(&root, Side::Agent)?.certificate));
-    let mut config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
-        .with_protocol_versions(&[&TLS13])
-        .map_err(text)?
-        .with_client_cert_verifier(agents)
-        .with_single_cert(vec![certificate], PrivateKeyDer::Pkcs8(key))
-        .map_err(text)?;
-    config.send_tls13_tickets = 0;
+    let agents = root.identity(Side::Agent)?.fingerprint();
+    let mut config = root.identity(Side::Coordinator)?.coordinator_of(agents)?;
     config.alpn_protocols = vec![protocol(build)];
     Ok(Arc::new(config))
 }
 
-/// How an agent of a build speaks to its coordinator; an error says why it cannot.
+/// How an agent of a build speaks to the coordinator that has the token; an error says why it cannot.
 pub(super) fn agent(token: &Token, build: &str) -> Result<Arc<ClientConfig>, String> {
     let root = Root::new(token);
-    let Identity { certificate, key } = identity(&root, Side::Agent)?;
-    let coordinator = Arc::new(Pinned::new(identity(&root, Side::Coordinator)?.certificate));
-    let mut config = ClientConfig::builder_with_provider(Arc::new(default_provider()))
-        .with_protocol_versions(&[&TLS13])
-        .map_err(text)?
-        .dangerous()
-        .with_custom_certificate_verifier(coordinator)
-        .with_client_auth_cert(vec![certificate], PrivateKeyDer::Pkcs8(key))
-        .map_err(text)?;
-    config.resumption = Resumption::disabled();
+    let coordinator = root.identity(Side::Coordinator)?.fingerprint();
+    let mut config = root.identity(Side::Agent)?.agent_of(coordinator)?;
     config.alpn_protocols = vec![protocol(build)];
     Ok(Arc::new(config))
 }
@@ -105,36 +144,31 @@ impl Root {
         pbkdf2::derive(PBKDF2_HMAC_SHA256, ITERATIONS, SALT, token.secret().as_bytes(), &mut root);
         Self(root)
     }
-}
 
-fn identity(root: &Root, side: Side) -> Result<Identity, String> {
-    let suite = TLS13_AES_128_GCM_SHA256.tls13().ok_or("no HKDF")?;
-    let expander = suite.hkdf_provider.extract_from_secret(Some(SALT), &root.0);
-    let mut seed = [0; SEED_BYTES];
-    expander.expand_slice(&[side.name().as_bytes()], &mut seed).map_err(|_| "no HKDF")?;
-    let key = PrivatePkcs8KeyDer::from([&PKCS8_BEFORE_SEED[..], &seed].concat());
-    let pair = KeyPair::try_from(&key).map_err(text)?;
-    let mut params = CertificateParams::default();
-    params.serial_number = Some(SerialNumber::from(SERIAL));
-    params.distinguished_name.push(DnType::CommonName, side.name());
-    Ok(Identity { certificate: params.self_signed(&pair).map_err(text)?.der().clone(), key })
+    fn identity(&self, side: Side) -> Result<Identity, String> {
+        let suite = TLS13_AES_128_GCM_SHA256.tls13().ok_or("no HKDF")?;
+        let expander = suite.hkdf_provider.extract_from_secret(Some(SALT), &self.0);
+        let mut seed = [0; SEED_BYTES];
+        expander.expand_slice(&[side.name().as_bytes()], &mut seed).map_err(|_| "no HKDF")?;
+        Identity::of_seed(&seed, side)
+    }
 }
 
 /// Takes one certificate.
 #[derive(Debug)]
 struct Pinned {
-    certificate: CertificateDer<'static>,
+    fingerprint: Fingerprint,
     algorithms: WebPkiSupportedAlgorithms,
 }
 
 impl Pinned {
-    fn new(certificate: CertificateDer<'static>) -> Self {
-        Self { certificate, algorithms: default_provider().signature_verification_algorithms }
+    fn new(fingerprint: Fingerprint) -> Self {
+        Self { fingerprint, algorithms: default_provider().signature_verification_algorithms }
     }
 
-    /// Who has the token makes the same certificate; that the key is there too, the signature of the handshake proves.
+    /// Anybody may show a certificate that was seen; that the peer has its key, the signature of the handshake proves.
     fn check(&self, shown: &CertificateDer<'_>) -> Result<(), Error> {
-        if *shown == self.certificate {
+        if Fingerprint::of(shown) == self.fingerprint {
             return Ok(());
         }
         Err(Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure))
@@ -240,7 +274,7 @@ mod tests {
     }
 
     fn of(token: &Token, side: Side) -> Identity {
-        identity(&Root::new(token), side).expect("an identity")
+        Root::new(token).identity(side).expect("an identity")
     }
 
     /// Why the coordinator and the agent refuse each other, if they do.
@@ -299,6 +333,20 @@ mod tests {
         assert_eq!(refused, [Some(Error::NoApplicationProtocol), Some(told)]);
     }
 
+    #[test]
+    fn ends_without_a_token_agree_if_each_was_told_the_fingerprint_of_the_other() {
+        let new = |side| Identity::random(side).expect("random numbers");
+        let (one, other, agent) = (new(Side::Coordinator), new(Side::Coordinator), new(Side::Agent));
+        let meet = |coordinator: &Identity, of_agent, of_coordinator| {
+            let coordinator = coordinator.coordinator_of(of_agent).expect("a configuration");
+            refusals(Arc::new(coordinator), Arc::new(agent.agent_of(of_coordinator).expect("a configuration")))
+        };
+        assert_eq!(meet(&one, agent.fingerprint(), one.fingerprint()), [None, None]);
+        // Another coordinator at the agent's port, and another program in the agent's place.
+        assert_eq!(meet(&other, agent.fingerprint(), one.fingerprint()), [Some(DENIED), Some(WRONG)]);
+        assert_eq!(meet(&one, other.fingerprint(), one.fingerprint())[0], Some(WRONG));
+    }
+
     /// Shows whatever it has.
     #[derive(Debug)]
     struct Shows(Arc<CertifiedKey>);
@@ -324,7 +372,7 @@ mod tests {
             .with_protocol_versions(&[&TLS13])
             .expect("a version")
             .dangerous()
-            .with_custom_certificate_verifier(Arc::new(Pinned::new(of(trusted, Side::Coordinator).certificate)))
+            .with_custom_certificate_verifier(Arc::new(Pinned::new(of(trusted, Side::Coordinator).fingerprint())))
             .with_client_cert_resolver(Arc::new(Shows(Arc::new(CertifiedKey::new(vec![shown], key)))));
         Arc::new(config)
     }
@@ -350,7 +398,7 @@ mod tests {
             .with_protocol_versions(&[&TLS13])
             .expect("a version")
             .dangerous()
-            .with_custom_certificate_verifier(Arc::new(Pinned::new(of(&one, Side::Coordinator).certificate)))
+            .with_custom_certificate_verifier(Arc::new(Pinned::new(of(&one, Side::Coordinator).fingerprint())))
             .with_no_client_auth();
         assert_eq!(refuses(Arc::new(bare)), Some(Error::NoCertificatesPresented));
     }

@@ -1,4 +1,5 @@
-//! Agents let in and strangers kept out: a thread that accepts connections until all agents are there, and one for each handshake.
+//! Peers let in and strangers kept out: a thread that accepts connections until all peers are there, and one for each handshake.
+//! A coordinator waits for its agents, and an agent in a cluster for its coordinator.
 //!
 //! Handshakes are bounded in number and time. Where there are too many the oldest is dropped, so that connections that say
 //! nothing keep no agent out; who is refused is told in a line, and after some of them no more.
@@ -8,7 +9,7 @@ use crate::lock::hold;
 use clock::monotonic_ns;
 use model::NS_PER_S;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustls::{ServerConfig, ServerConnection};
+use rustls::{Connection, Error};
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -27,14 +28,17 @@ const POLL: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 /// Pause when a connection cannot be accepted, as without free descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Both halves of an agent's stream, and what carries it.
+/// Both halves of a peer's stream, and what carries it.
 pub(super) type Halves = (Reader, Writer, Arc<Shared>);
 
-/// Agents that have come; shared by all threads.
+/// Begins the handshake with a peer that has connected.
+pub(super) type Begin = Arc<dyn Fn() -> Result<Connection, Error> + Send + Sync>;
+
+/// Peers that have come; shared by all threads.
 pub(super) struct Gathering {
     state: Mutex<State>,
     changed: Condvar,
-    /// Name of an agent before its number.
+    /// Name of a peer before its number.
     prefix: &'static str,
 }
 
@@ -51,10 +55,10 @@ struct State {
 }
 
 impl Gathering {
-    /// Begins to accept that many agents. The listening socket is closed when all are there.
+    /// Begins to accept that many peers. The listening socket is closed when all are there.
     pub(super) fn start(
         listener: TcpListener,
-        config: Arc<ServerConfig>,
+        begin: Begin,
         wanted: usize,
         prefix: &'static str,
     ) -> io::Result<Arc<Self>> {
@@ -70,16 +74,16 @@ impl Gathering {
         };
         let this = Arc::new(Self { state: Mutex::new(state), changed: Condvar::new(), prefix });
         let accepting = Arc::clone(&this);
-        Builder::new().name("agents-listen".into()).spawn(move || accepting.accept(&listener, &config))?;
+        Builder::new().name("agents-listen".into()).spawn(move || accepting.accept(&listener, &begin))?;
         Ok(this)
     }
 
-    /// The stream of an agent, by the order in which they come; else why it has none. `late` says so of one that has not come by
+    /// The stream of a peer, by the order in which they come; else why it has none. `late` says so of one that has not come by
     /// the instant, of the number that has; ns.
-    pub(super) fn take(&self, agent: usize, until_ns: u64, late: impl Fn(usize) -> String) -> Result<Halves, String> {
+    pub(super) fn take(&self, peer: usize, until_ns: u64, late: impl Fn(usize) -> String) -> Result<Halves, String> {
         let mut state = hold(&self.state);
         loop {
-            if let Some(halves) = state.came.get_mut(agent).and_then(Option::take) {
+            if let Some(halves) = state.came.get_mut(peer).and_then(Option::take) {
                 return Ok(halves);
             }
             if let Some(why) = &state.closed {
@@ -116,14 +120,14 @@ impl Gathering {
     }
 
     /// Accepts until all are there or none is wanted any more.
-    fn accept(self: &Arc<Self>, listener: &TcpListener, config: &Arc<ServerConfig>) {
+    fn accept(self: &Arc<Self>, listener: &TcpListener, begin: &Begin) {
         while !self.is_over() {
             let mut ready = [PollFd::new(listener, PollFlags::IN)];
             if !poll(&mut ready, Some(&POLL)).is_ok_and(|n| n > 0) {
                 continue;
             }
             match listener.accept() {
-                Ok((socket, peer)) => self.admit(socket, peer, config),
+                Ok((socket, peer)) => self.admit(socket, peer, begin),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 // It is tried again: what is missing may come back.
                 Err(_) => std::thread::sleep(ACCEPT_PAUSE),
@@ -134,7 +138,7 @@ impl Gathering {
     }
 
     /// Starts a handshake; the oldest makes room if there are too many.
-    fn admit(self: &Arc<Self>, socket: TcpStream, peer: SocketAddr, config: &Arc<ServerConfig>) {
+    fn admit(self: &Arc<Self>, socket: TcpStream, peer: SocketAddr, begin: &Begin) {
         let Ok(held) = socket.try_clone() else { return };
         let mut state = hold(&self.state);
         if state.pending.len() >= PENDING_MAX
@@ -146,9 +150,9 @@ impl Gathering {
         state.next += 1;
         state.pending.insert(number, held);
         drop(state);
-        let (this, config) = (Arc::clone(self), Arc::clone(config));
+        let (this, begin) = (Arc::clone(self), Arc::clone(begin));
         let greet = move || {
-            let greeted = greet(socket, config);
+            let greeted = greet(socket, &begin);
             this.settle(number, peer, greeted);
         };
         if Builder::new().name("handshake".into()).spawn(greet).is_err() {
@@ -189,10 +193,9 @@ fn drop_socket(socket: &TcpStream) {
     let _ = socket.shutdown(Shutdown::Both);
 }
 
-fn greet(socket: TcpStream, config: Arc<ServerConfig>) -> Result<Halves, HandshakeError> {
+fn greet(socket: TcpStream, begin: &Begin) -> Result<Halves, HandshakeError> {
     let until_ns = monotonic_ns().saturating_add(HANDSHAKE_NS);
-    let connection = ServerConnection::new(config).map_err(|error| HandshakeError::Stranger(error.to_string()))?;
-    let mut connection = connection.into();
+    let mut connection = begin().map_err(|error| HandshakeError::Stranger(error.to_string()))?;
     tls::handshake(&mut connection, &socket, until_ns)?;
     Ok(tls::halves(connection, socket))
 }

@@ -8,6 +8,7 @@ use crate::agents::launcher::{Launcher, START_NS, Stream};
 use crate::exit::CommandError;
 use clock::monotonic_ns;
 use model::{Duration, NS_PER_S, human};
+use rustls::ServerConnection;
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -47,7 +48,8 @@ impl ConnectLauncher {
         let config = certificate::coordinator(&token, &identity()?.build).map_err(|why| wrong(&why))?;
         let listener = TcpListener::bind(meeting.listen).map_err(|error| wrong(&error))?;
         let address = listener.local_addr().map_err(|error| wrong(&error))?;
-        let gathering = Gathering::start(listener, config, meeting.agents, prefix).map_err(|error| wrong(&error))?;
+        let begin = Arc::new(move || ServerConnection::new(Arc::clone(&config)).map(Into::into));
+        let gathering = Gathering::start(listener, begin, meeting.agents, prefix).map_err(|error| wrong(&error))?;
         let until_ns = monotonic_ns().saturating_add(meeting.wait.ns);
         Ok(Self { gathering, meeting, prefix, address: reached(address), until_ns })
     }

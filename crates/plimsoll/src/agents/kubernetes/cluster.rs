@@ -2,25 +2,30 @@
 //!
 //! Each question is answered within a time; what is told of a failure is one bounded line.
 
-use super::job::{CONTAINER, LABEL, PORT};
+use super::job::{LABEL, PORT};
 use super::options::KubernetesOptions;
+use crate::agents::connect::certificate::Identity;
+use crate::agents::connect::fingerprint::Fingerprint;
 use agent::checked;
-use agent::pods::{self, PodState};
+use agent::pods::{self, CONTAINER, PodState};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{Api, DeleteParams, ListParams, LogParams, Portforwarder, PostParams};
 use kube::config::{Config, KubeConfigOptions};
 use kube::{Client, Error};
-use serde_json::Value;
+use std::io;
+use std::sync::Arc;
 use std::time::Duration;
-use tokio::io::{AsyncReadExt, DuplexStream};
+use tokio::io::DuplexStream;
 use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
 
 /// Time of an answer.
 const ANSWER: Duration = Duration::from_secs(10);
-/// Lines and bytes of what a container says last that are looked at.
-const SAID_LINES: i64 = 5;
-const SAID_BYTES: i64 = 4 << 10;
+/// Lines at the end of what a container has printed that are read, and bytes of its beginning or end.
+const LAST_LINES: i64 = 5;
+const PRINTED_BYTES: i64 = 4 << 10;
 /// What the API says of something that is not there.
 const NOT_FOUND: u16 = 404;
 
@@ -30,11 +35,9 @@ pub(super) struct Cluster {
     pods: Api<Pod>,
 }
 
-/// Stream of an agent that has said something.
+/// Stream of an agent that has proved to be the one in its pod.
 pub(super) struct Reached {
-    pub(super) stream: DuplexStream,
-    /// The first that it has said.
-    pub(super) first: u8,
+    pub(super) stream: TlsStream<DuplexStream>,
     /// What carries the stream.
     pub(super) forward: Portforwarder,
 }
@@ -63,11 +66,9 @@ impl Cluster {
     }
 
     /// Creates a Job.
-    pub(super) async fn create(&self, manifest: Value) -> Result<(), NotCreated> {
-        let sure = |why: String| NotCreated { may_exist: false, why };
-        let job = serde_json::from_value(manifest).map_err(|error| sure(error.to_string()))?;
-        match timeout(ANSWER, self.jobs.create(&PostParams::default(), &job)).await {
-            Ok(created) => created.map(drop).map_err(|error| sure(told(&error))),
+    pub(super) async fn create(&self, job: &Job) -> Result<(), NotCreated> {
+        match timeout(ANSWER, self.jobs.create(&PostParams::default(), job)).await {
+            Ok(created) => created.map(drop).map_err(|error| NotCreated { may_exist: false, why: told(&error) }),
             Err(_) => Err(NotCreated { may_exist: true, why: silent() }),
         }
     }
@@ -80,23 +81,26 @@ impl Cluster {
         Ok(states.collect())
     }
 
-    /// Stream to the agent in a pod, once it has said something.
-    pub(super) async fn reach(&self, pod: &str) -> Result<Reached, String> {
+    /// Stream to the agent in a pod. The API server tells what the container has printed, and with it the fingerprint of the agent's
+    /// certificate: on the network of a node, another program could be at its port.
+    pub(super) async fn reach(&self, pod: &str, own: &Identity) -> Result<Reached, String> {
+        let agent = self.fingerprint(pod).await?;
+        let acceptor = TlsAcceptor::from(Arc::new(own.coordinator_of(agent)?));
         let mut forward = answered(self.pods.portforward(pod, &[PORT])).await?;
         let (stream, refused) = (forward.take_stream(PORT), forward.take_error(PORT));
-        let (Some(mut stream), Some(refused)) = (stream, refused) else {
+        let (Some(stream), Some(refused)) = (stream, refused) else {
             return Err("its port is not forwarded".to_owned());
         };
-        let first = async {
+        let agreed = async {
             tokio::select! {
                 biased;
-                first = stream.read_u8() => first.map_err(|_| "its agent has ended the connection".to_owned()),
+                agreed = acceptor.accept(stream) => agreed.map_err(|error| not_agreed(&error)),
                 Some(why) = refused => Err(checked::text(&why)),
             }
         };
-        let first = timeout(ANSWER, first).await.unwrap_or_else(|_| Err("its agent says nothing".to_owned()));
-        match first {
-            Ok(first) => Ok(Reached { stream, first, forward }),
+        let agreed = timeout(ANSWER, agreed).await.unwrap_or_else(|_| Err("its agent says nothing".to_owned()));
+        match agreed {
+            Ok(stream) => Ok(Reached { stream, forward }),
             Err(why) => {
                 forward.abort();
                 Err(why)
@@ -104,16 +108,29 @@ impl Cluster {
         }
     }
 
-    /// The last line that the container of a pod has printed.
+    /// The fingerprint that the agent in a pod has printed.
+    async fn fingerprint(&self, pod: &str) -> Result<Fingerprint, String> {
+        let printed = self.printed(pod, None).await?;
+        let found = printed.lines().find_map(Fingerprint::announced);
+        found.ok_or_else(|| "its agent has not printed the fingerprint of its certificate".to_owned())
+    }
+
+    /// The last line that the container of a pod has printed, if it is more than the fingerprint.
     pub(super) async fn last_said(&self, pod: &str) -> Option<String> {
+        let printed = self.printed(pod, Some(LAST_LINES)).await.ok()?;
+        let last = printed.lines().rev().find(|line| !checked::text(line).is_empty())?;
+        Fingerprint::announced(last).is_none().then(|| checked::text(last))
+    }
+
+    /// The beginning of what the agent's container has printed, or that many of its last lines.
+    async fn printed(&self, pod: &str, tail_lines: Option<i64>) -> Result<String, String> {
         let params = LogParams {
             container: Some(CONTAINER.to_owned()),
-            tail_lines: Some(SAID_LINES),
-            limit_bytes: Some(SAID_BYTES),
+            tail_lines,
+            limit_bytes: Some(PRINTED_BYTES),
             ..LogParams::default()
         };
-        let said = answered(self.pods.logs(pod, &params)).await.ok()?;
-        said.lines().rev().map(checked::text).find(|line| !line.is_empty())
+        answered(self.pods.logs(pod, &params)).await
     }
 
     /// Has a Job deleted, and with it its pods.
@@ -133,6 +150,14 @@ impl Cluster {
 
 async fn answered<T>(question: impl Future<Output = kube::Result<T>>) -> Result<T, String> {
     timeout(ANSWER, question).await.map_err(|_| silent())?.map_err(|error| told(&error))
+}
+
+/// Why there is no stream that both ends trust.
+fn not_agreed(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof => "its agent has ended the connection".to_owned(),
+        _ => format!("what answers at its port is not its agent: {}", checked::text(&error.to_string())),
+    }
 }
 
 fn silent() -> String {

@@ -1,24 +1,27 @@
 //! Has a cluster start agents, and forwards a stream to each.
 
+use super::JobOptions;
 use super::cluster::{Cluster, NotCreated, Reached};
 use super::job;
 use super::options::KubernetesOptions;
+use crate::agents::connect::certificate::{Identity, Side};
 use crate::agents::launcher::{Carrier, Launcher, START_NS, Stream, ended_until};
 use crate::exit::CommandError;
 use crate::lock::hold;
 use crate::output::printer;
-use crate::random;
 use agent::pods::PodState;
 use clock::monotonic_ns;
+use k8s_openapi::api::batch::v1::Job;
 use kube::api::Portforwarder;
 use model::{NS_PER_S, human};
-use std::io::{self, Cursor, Read, Write};
+use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::Builder;
 use std::time::Duration;
-use tokio::io::{DuplexStream, ReadHalf, WriteHalf};
+use tokio::io::{DuplexStream, WriteHalf};
 use tokio::runtime::Runtime;
+use tokio_rustls::server::TlsStream;
 use tokio_util::io::SyncIoBridge;
 
 /// How often the pods are looked at.
@@ -39,7 +42,10 @@ pub(crate) struct KubernetesLauncher {
 /// What the threads of all agents know.
 struct Shared {
     options: KubernetesOptions,
+    /// Name of the Job.
     job: String,
+    /// What the agents know the coordinator by.
+    identity: Identity,
     runtime: Runtime,
     cluster: Cluster,
     seen: Mutex<Seen>,
@@ -56,18 +62,21 @@ struct Seen {
 
 impl KubernetesLauncher {
     /// Creates the Job.
-    pub(crate) fn new(options: &KubernetesOptions) -> Result<Self, CommandError> {
+    pub(crate) fn new(options: &JobOptions) -> Result<Self, CommandError> {
         let failed = |why: String| CommandError::usage(format!("no agents of Kubernetes: {why}"));
+        let identity = Identity::random(Side::Coordinator).map_err(failed)?;
+        let name = job::new_name()?;
+        let job = job::job(&name, identity.fingerprint(), options)?;
+        let options = &options.address;
         // Tasks only pass bytes on.
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
         let runtime = runtime.map_err(|error| failed(format!("cannot start a thread: {error}")))?;
-        let number = u32::from_be_bytes(random::bytes().map_err(|why| failed(why.to_owned()))?);
-        let job = format!("plimsoll-{number:08x}");
         let cluster = runtime.block_on(Cluster::of_user(options)).map_err(failed)?;
         let seen = Seen { pods: vec![PodState::Waiting(None); options.agents], trouble: None };
         let shared = Arc::new(Shared {
             options: options.clone(),
-            job,
+            job: name,
+            identity,
             runtime,
             cluster,
             seen: Mutex::new(seen),
@@ -76,7 +85,7 @@ impl KubernetesLauncher {
         let until_ns = monotonic_ns().saturating_add(options.wait.ns);
         // From here on it is deleted with this value.
         let launcher = Self { shared, until_ns };
-        launcher.shared.create().map_err(failed)?;
+        launcher.shared.create(&job).map_err(failed)?;
         let looking = Arc::clone(&launcher.shared);
         let spawned = Builder::new().name("kubernetes".into()).spawn(move || looking.look_on());
         spawned.map_err(|error| failed(format!("cannot start a thread: {error}")))?;
@@ -162,9 +171,8 @@ impl Drop for KubernetesLauncher {
 }
 
 impl Shared {
-    fn create(&self) -> Result<(), String> {
-        let manifest = job::manifest(&self.job, &self.options);
-        self.runtime.block_on(self.cluster.create(manifest)).map_err(|NotCreated { may_exist, why }| {
+    fn create(&self, job: &Job) -> Result<(), String> {
+        self.runtime.block_on(self.cluster.create(job)).map_err(|NotCreated { may_exist, why }| {
             // Nothing is to be deleted.
             self.is_closed.store(!may_exist, Ordering::Relaxed);
             why
@@ -185,7 +193,7 @@ impl Shared {
     }
 
     fn reach(&self, pod: &str) -> Result<Reached, String> {
-        self.runtime.block_on(self.cluster.reach(pod))
+        self.runtime.block_on(self.cluster.reach(pod, &self.identity))
     }
 
     /// Why a pod has ended, with the last that it has said.
@@ -198,11 +206,11 @@ impl Shared {
 
     /// A stream of blocking reads and writes.
     fn stream(self: &Arc<Self>, agent: usize, reached: Reached) -> Stream {
-        let Reached { stream, first, forward } = reached;
+        let Reached { stream, forward } = reached;
         let (from, to) = tokio::io::split(stream);
         let handle = self.runtime.handle();
         let carrier = Arc::new(Forward { shared: Arc::clone(self), agent, forward, is_over: AtomicBool::new(false) });
-        let from = FromAgent(Cursor::new([first]).chain(SyncIoBridge::new_with_handle(from, handle.clone())));
+        let from = SyncIoBridge::new_with_handle(from, handle.clone());
         let to = ToAgent(SyncIoBridge::new_with_handle(to, handle.clone()));
         Stream { from: Box::new(from), to: Box::new(to), carrier }
     }
@@ -241,17 +249,8 @@ impl Seen {
     }
 }
 
-/// What an agent says.
-struct FromAgent(io::Chain<Cursor<[u8; 1]>, SyncIoBridge<ReadHalf<DuplexStream>>>);
-
-impl Read for FromAgent {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        self.0.read(out)
-    }
-}
-
 /// What is said to an agent; the stream ends when it is dropped.
-struct ToAgent(SyncIoBridge<WriteHalf<DuplexStream>>);
+struct ToAgent(SyncIoBridge<WriteHalf<TlsStream<DuplexStream>>>);
 
 impl Write for ToAgent {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {

@@ -2,6 +2,7 @@
 
 use crate::exit::CommandError;
 use model::{AGENTS_MAX, Duration, Redacted};
+use std::path::PathBuf;
 use url::Url;
 
 /// Begin of the names of its agents.
@@ -15,7 +16,7 @@ const CPUS_MAX: u32 = 1024;
 const NAMESPACE_MAX: usize = 63;
 /// Longest reference to an image that is taken.
 const IMAGE_MAX: usize = 512;
-const KEYS: &str = "replicas, image, cpus and context";
+const KEYS: &str = "replicas, image, cpus, context and patch";
 
 /// How a cluster is asked for agents.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,17 +29,22 @@ pub(crate) struct KubernetesOptions {
     pub(crate) cpus: u32,
     /// Context of the kubeconfig; none: the current one.
     pub(crate) context: Option<String>,
+    /// File with what the cluster needs, merged into the Job.
+    pub(crate) patch: Option<PathBuf>,
     /// All agents are there within this time.
     pub(crate) wait: Duration,
 }
 
 impl KubernetesOptions {
-    /// Those of an address, which begins with [`SCHEME`].
-    pub(crate) fn parse(text: &str, wait: Duration) -> Result<Self, CommandError> {
+    /// Those of an address that a flag has, and that begins with [`SCHEME`].
+    pub(crate) fn parse(flag: &str, text: &str, wait: Duration) -> Result<Self, CommandError> {
         let wrong = |why: &str| {
             let shown = Redacted::url(text);
-            CommandError::usage(format!("--client {shown} {why}; write for example {SCHEME}NAMESPACE?replicas=2"))
+            CommandError::usage(format!("{flag} {shown} {why}; write for example {SCHEME}NAMESPACE?replicas=2"))
         };
+        if !text.starts_with(SCHEME) {
+            return Err(wrong("is no address of a cluster"));
+        }
         let url = Url::parse(text).map_err(|error| wrong(&format!("is no address: {error}")))?;
         let namespace = url.host_str().unwrap_or_default();
         if !is_label(namespace) {
@@ -54,6 +60,7 @@ impl KubernetesOptions {
             image: IMAGE.to_owned(),
             cpus: CPUS,
             context: None,
+            patch: None,
             wait,
         };
         for (key, value) in url.query_pairs() {
@@ -74,6 +81,8 @@ impl KubernetesOptions {
                 self.image = value.to_owned();
             }
             "image" => return Err("has no valid image".to_owned()),
+            "patch" if value.is_empty() => return Err("names no file for patch".to_owned()),
+            "patch" => self.patch = Some(PathBuf::from(value)),
             "context" => self.context = Some(value.to_owned()).filter(|name| !name.is_empty()),
             _ => return Err(format!("has {key:?}, and what is known is {KEYS}")),
         }
@@ -85,15 +94,6 @@ impl KubernetesOptions {
     pub(super) fn names(&self) -> Vec<String> {
         (1..=self.agents).map(|number| format!("{SCHEME}{}/{number}", self.namespace)).collect()
     }
-}
-
-/// That a build without the feature starts no agents in a cluster.
-#[cfg(not(feature = "kubernetes"))]
-pub(crate) fn not_in_this_build() -> CommandError {
-    CommandError::usage(format!(
-        "--client {SCHEME} needs a plimsoll with Kubernetes, as releases are; this one was built without: cargo build \
-         --release --features kubernetes"
-    ))
 }
 
 fn number(key: &str, value: &str, max: u32) -> Result<u32, String> {
@@ -113,14 +113,16 @@ mod tests {
     use super::*;
 
     fn parsed(text: &str) -> Result<KubernetesOptions, String> {
-        KubernetesOptions::parse(text, Duration { ns: 1 }).map_err(|error| error.message)
+        KubernetesOptions::parse("--client", text, Duration { ns: 1 }).map_err(|error| error.message)
     }
 
     #[test]
     fn an_address_says_how_many_agents_of_what() {
         let plain = parsed("k8s://load?replicas=2").unwrap();
         assert_eq!((plain.namespace.as_str(), plain.agents, plain.cpus), ("load", 2, 1));
-        assert_eq!((plain.image.as_str(), plain.context), (IMAGE, None));
+        assert_eq!((plain.image.as_str(), plain.context, plain.patch), (IMAGE, None, None));
+        let patched = parsed("k8s://load?replicas=2&patch=my%20pods/a%2Bb%2Cc.yaml").unwrap();
+        assert_eq!(patched.patch, Some(PathBuf::from("my pods/a+b,c.yaml")), "escapes are those of URLs");
         let full = parsed("k8s://load-1/?replicas=128&image=r.example%2Fplimsoll:1&cpus=8&context=lab").unwrap();
         assert_eq!((full.agents, full.cpus, full.image.as_str()), (128, 8, "r.example/plimsoll:1"));
         assert_eq!(full.context.as_deref(), Some("lab"));
@@ -144,6 +146,8 @@ mod tests {
             ("k8s://load?replicas=2&cpus=0", "for cpus"),
             ("k8s://load?replicas=2&image=", "no valid image"),
             ("k8s://load?replicas=2&image=a%0Ab", "no valid image"),
+            ("k8s://load?replicas=2&patch=", "names no file"),
+            ("ssh://load", "no address of a cluster"),
             ("k8s://load?replica=2", "\"replica\", and what is known is replicas"),
             ("k8s://load/pods?replicas=2", "more than a namespace"),
             ("k8s://load:1?replicas=2", "more than a namespace"),

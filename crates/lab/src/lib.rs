@@ -11,6 +11,7 @@ pub mod attacks;
 pub mod calibrate;
 pub mod chaos;
 mod child;
+pub mod comparisons;
 pub mod containers;
 pub mod decide;
 pub mod examined;

@@ -3,8 +3,8 @@
 
 use clap::Parser;
 use lab::{
-    aa, attacks, calibrate, chaos, containers, examined, first_verdict, injections, kubernetes, ladder, manners, noise,
-    null_server, outputs, peers, sampler, samples, servers, zoo,
+    aa, attacks, calibrate, chaos, comparisons, containers, examined, first_verdict, injections, kubernetes, ladder,
+    manners, noise, null_server, outputs, peers, sampler, samples, servers, zoo,
 };
 use std::process::ExitCode;
 
@@ -46,6 +46,7 @@ programs! {
     Noise: noise,
     Calibrate: calibrate,
     Aa: aa,
+    Comparisons: comparisons,
     Hog: noise::hog,
     Zoo: zoo,
     Examined: examined,

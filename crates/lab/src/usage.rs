@@ -1,8 +1,9 @@
-//! CPU time and memory of the machine and of processes, from `/proc`.
+//! CPU time and memory of the machine and of processes, from `/proc`, and the CPU on which a thread stays.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use procfs::process::{Process, Status, all_processes};
 use procfs::{CpuTime, CurrentSI, KernelStats};
+use rustix::thread::{CpuSet, sched_setaffinity};
 
 /// CPU time since the start of the machine, of one CPU or of all; ticks.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +35,14 @@ pub(crate) fn process_cpu_s(pid: i32) -> Result<f64> {
     let stat = Process::new(pid).and_then(|process| process.stat());
     let stat = stat.with_context(|| format!("the CPU time of process {pid}"))?;
     Ok(seconds(stat.utime + stat.stime))
+}
+
+/// Keeps the calling thread, and what it starts from now on, on one CPU.
+pub(crate) fn pin(cpu: usize) -> Result<()> {
+    ensure!(cpu < CpuSet::MAX_CPU, "there is no CPU {cpu}");
+    let mut set = CpuSet::new();
+    set.set(cpu);
+    sched_setaffinity(None, &set).with_context(|| format!("CPU {cpu}"))
 }
 
 /// Processes that one has started, and that have not ended.

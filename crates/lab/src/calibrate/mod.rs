@@ -18,6 +18,7 @@ mod slower;
 use crate::progress::each;
 pub(crate) use aa::side;
 use anyhow::{Result, bail};
+pub(crate) use random::Random;
 use section::Section;
 
 /// A part of the page: its name, how long 1,000 runs of it take (s, debug build), and what makes it.

@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Signal;
-use rustix::thread::{CpuSet, sched_setaffinity};
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
 
 use super::bursts::{Bursts, Cycle, LengthOptions, Lengths};
 use crate::child::Killed;
+use crate::usage::pin;
 
 /// How often a burst looks whether it is to end.
 const LOOK: Duration = Duration::from_millis(5);
@@ -64,13 +64,6 @@ fn end_with_parent() -> Result<()> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).context("following the parent process")?;
     ensure!(rustix::process::getppid() == parent, "the parent process has ended");
     Ok(())
-}
-
-fn pin(cpu: usize) -> Result<()> {
-    ensure!(cpu < CpuSet::MAX_CPU, "there is no CPU {cpu}");
-    let mut set = CpuSet::new();
-    set.set(cpu);
-    sched_setaffinity(None, &set).with_context(|| format!("CPU {cpu}"))
 }
 
 /// The bursts; returns the account.

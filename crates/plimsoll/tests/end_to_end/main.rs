@@ -21,6 +21,7 @@ mod hostile_programs;
 mod injected;
 mod injections;
 mod interrupted;
+mod known_changes;
 mod limits;
 mod limits_behind;
 mod manners;

@@ -1,0 +1,192 @@
+//! The true change of a variant, measured without any figure of plimsoll: the CPU time that the processes of both variants
+//! have used, as `/proc` has it, over a fixed number of requests of plain clients.
+//!
+//! The clients keep the server as busy as the fixed load of a comparison does. A server that is asked for one thing after the
+//! other has to be woken up for each of them, so that the same change is another share of its CPU time.
+
+use std::panic::resume_unwind;
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use model::Estimate;
+use serde::{Deserialize, Serialize};
+use stats::paired_ratio;
+
+use super::client::Client;
+use crate::calibrate::Random;
+use crate::child::{Killed, announced};
+use crate::usage::{children, pin, process_cpu_s};
+
+/// Stretches of each variant in a start, in turn with those of the other.
+const STRETCHES: usize = 100;
+/// About how long one of them is: so short that whatever slows the machine slows both.
+const STRETCH: Duration = Duration::from_millis(100);
+/// Requests before the first of them take so long.
+const WARM_UP: Duration = Duration::from_secs(1);
+/// Clients of each variant, with a connection each.
+const CLIENTS: usize = 16;
+/// Mean of the time that a client waits before a request, in response times of one client alone: the server is busy for a
+/// little more than `CLIENTS / PAUSE` of the time if it has one CPU.
+const PAUSE: u32 = 22;
+/// CPUs of the client and of both servers, which are never busy at the same time.
+const CLIENT_CPU: usize = 0;
+const SERVER_CPU: usize = 1;
+/// Forecast of the time of a start; s.
+pub(super) const START_S: f64 = 2.0 * STRETCHES as f64 * STRETCH.as_millis() as f64 / 1e3 + 3.0;
+
+/// What was measured of both variants.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Truth {
+    /// What `--serve` takes for either.
+    pub(super) variants: [String; 2],
+    /// CPU time of a request of the one and of the other, of each start; ns.
+    pub(super) cpu_ns: Vec<(f64, f64)>,
+    /// Requests of each variant in all starts.
+    pub(super) requests: u64,
+}
+
+impl Truth {
+    /// Starts both variants so many times; says before each how many came before it.
+    pub(super) fn measure(
+        plimsoll: &Path,
+        variants: [String; 2],
+        starts: u32,
+        mut begins: impl FnMut(u32),
+    ) -> Result<Self> {
+        let mut truth = Self { variants, cpu_ns: Vec::new(), requests: 0 };
+        for start in 0..starts {
+            begins(start);
+            let [one, other] = [0, 1].map(|variant| Running::start(plimsoll, &truth.variants[variant]));
+            let (requests, pair) = measure([one?, other?])?;
+            truth.requests += requests;
+            truth.cpu_ns.push(pair);
+        }
+        Ok(truth)
+    }
+
+    /// CPU time of the one divided by that of the other, with its interval.
+    pub(super) fn ratio(&self) -> Estimate {
+        paired_ratio(&self.cpu_ns)
+    }
+}
+
+/// Stretches of both variants in turn, on a thread of their own, as servers that a pinned thread starts would stay on its CPU.
+fn measure(mut running: [Running; 2]) -> Result<(u64, (f64, f64))> {
+    let alternate = || pin(CLIENT_CPU).and_then(|()| alternate(&mut running));
+    std::thread::scope(|scope| scope.spawn(alternate).join()).unwrap_or_else(|panic| resume_unwind(panic))
+}
+
+/// Requests of either variant, and the CPU time of one request of either; ns.
+fn alternate(running: &mut [Running; 2]) -> Result<(u64, (f64, f64))> {
+    let [one, other] = running;
+    let alone = one.warm_up()?.max(other.warm_up()?);
+    // So many are answered in a stretch, as the clients wait for most of the time.
+    let requests = (CLIENTS as f64 * STRETCH.as_secs_f64() / (PAUSE * alone).as_secs_f64()).ceil() as u64;
+    let used_s = |running: &[Running; 2]| -> Result<[f64; 2]> { Ok([running[0].cpu_s()?, running[1].cpu_s()?]) };
+    let before_s = used_s(running)?;
+    for stretch in 0..STRETCHES {
+        // A B, B A, A B, ...: neither is always the first.
+        for variant in [stretch % 2, (stretch + 1) % 2] {
+            running[variant].load(requests, PAUSE * alone, stretch as u64)?;
+        }
+    }
+    let after_s = used_s(running)?;
+    let requests = requests * STRETCHES as u64;
+    let of = |variant: usize| 1e9 * (after_s[variant] - before_s[variant]) / requests as f64;
+    Ok((requests, (of(0), of(1))))
+}
+
+/// A variant that runs, and clients of it.
+struct Running {
+    processes: Vec<i32>,
+    clients: Vec<Client>,
+    _server: Killed,
+}
+
+impl Running {
+    fn start(plimsoll: &Path, variant: &str) -> Result<Self> {
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "TERM"]).arg(plimsoll).args(["serve", &on_its_cpu(variant)]);
+        let (server, said) = announced(&mut command).with_context(|| variant.to_owned())?;
+        let url = said["url"].as_str().context("the server has no URL")?;
+        let address = url.trim_start_matches("http://").trim_end_matches('/');
+        let started = said["processes"].as_array().into_iter().flatten().filter_map(|process| process["pid"].as_i64());
+        let mut processes: Vec<i32> = started.map(|pid| pid as i32).collect();
+        // Those that they have started, and so on.
+        let mut next = 0;
+        while let Some(process) = processes.get(next) {
+            processes.extend(children(*process));
+            next += 1;
+        }
+        let clients = (0..CLIENTS).map(|_| Client::connect(address)).collect::<Result<_>>()?;
+        Ok(Self { processes, clients, _server: server })
+    }
+
+    /// Requests of the first client alone until it is warm; the mean time of one of them.
+    fn warm_up(&mut self) -> Result<Duration> {
+        let (begin, mut requests) = (Instant::now(), 0_u32);
+        let client = self.clients.first_mut().context("there are clients")?;
+        while begin.elapsed() < WARM_UP {
+            client.get()?;
+            requests += 1;
+        }
+        Ok(begin.elapsed() / requests)
+    }
+
+    /// So many requests of all clients together, each of which waits before each request for a random time.
+    fn load(&mut self, requests: u64, pause: Duration, seed: u64) -> Result<()> {
+        let left = AtomicU64::new(requests);
+        let is_next = || left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok();
+        let act = |client: &mut Client, mut random: Random| -> Result<()> {
+            while is_next() {
+                std::thread::sleep(pause.mul_f64(random.exponential(1.0)));
+                client.get()?;
+            }
+            Ok(())
+        };
+        std::thread::scope(|scope| {
+            let clients = self.clients.iter_mut().zip(0..);
+            let random = |client: u64| Random::new(seed * CLIENTS as u64 + client);
+            let threads: Vec<_> =
+                clients.map(|(client, number)| scope.spawn(move || act(client, random(number)))).collect();
+            threads.into_iter().try_for_each(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
+        })
+    }
+
+    /// CPU time that its processes have used so far; s.
+    fn cpu_s(&self) -> Result<f64> {
+        self.processes.iter().map(|process| process_cpu_s(*process)).sum()
+    }
+}
+
+/// The words of a variant with the CPU that it has to stay on, behind the name of its server.
+fn on_its_cpu(variant: &str) -> String {
+    match variant.split_once(' ') {
+        Some((name, settings)) => format!("{name} cpus={SERVER_CPU} {settings}"),
+        None => format!("{variant} cpus={SERVER_CPU}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Truth, on_its_cpu};
+
+    #[test]
+    fn the_ratio_is_that_of_the_starts() {
+        let cpu_ns = (0..6).map(|start| f64::from(100 + start)).map(|before| (before, 1.03 * before)).collect();
+        let truth = Truth { variants: ["a".into(), "b".into()], cpu_ns, requests: 1 };
+        let ratio = truth.ratio();
+        assert!((ratio.value - 1.03).abs() < 1e-9 && ratio.low.is_some_and(|low| low > 1.029), "{ratio:?}");
+        let few = Truth { cpu_ns: truth.cpu_ns[..5].to_vec(), ..truth };
+        assert_eq!(few.ratio().low, None, "too few starts for an interval");
+    }
+
+    #[test]
+    fn a_command_has_its_settings_before_its_words() {
+        assert_eq!(on_its_cpu("command -- ./server -rounds 2"), "command cpus=1 -- ./server -rounds 2");
+        assert_eq!(on_its_cpu("nginx"), "nginx cpus=1");
+    }
+}

@@ -13,6 +13,10 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The kernel tells times in ticks of 10 ms, user and system apart: sums of a few are not closer than this.
 const ROUNDING_NS: u64 = NS_PER_S / 25;
 
+/// What the kernel may know of the ended children of a process and not tell yet: less than one tick each of user and system
+/// time. An ended child was counted to the nanosecond, so that what is left of its time comes with that of a later one.
+const UNTOLD_NS: u64 = NS_PER_S / 50;
+
 /// A process as one sample sees it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Seen {
@@ -129,7 +133,7 @@ impl CpuAccounting {
                 None => unaccounted += 1,
             }
         }
-        // Whatever has not come by now never will.
+        // Whatever has not come by now never will, but for what is less than the steps in which it comes.
         let owed_ns = std::mem::take(&mut self.owed_ns);
         for (pid, grown_ns) in grown {
             let (counted_ns, names) = heirs.remove(pid).unwrap_or_default();
@@ -140,7 +144,7 @@ impl CpuAccounting {
                 let name = names.first().map_or_else(|| ended_children(&self.members[pid].name), |name| (*name).into());
                 groups.entry(name).or_default().cpu_ns += grown_ns - known_ns;
             }
-            let short_ns = known_ns.saturating_sub(*grown_ns).min(counted_ns);
+            let short_ns = known_ns.saturating_sub(*grown_ns).min(counted_ns.max(UNTOLD_NS));
             if short_ns > 0 {
                 self.owed_ns.insert(*pid, short_ns);
             }
@@ -238,11 +242,34 @@ mod tests {
         assert_eq!((sum(&used), used.ended_unaccounted), (0, 0));
         let used = cpu_accounting.settle(vec![seen(1, 0, "master", 0, 120)]);
         assert_eq!(sum(&used), 10 + 10, "what both have used since they were seen last");
-        // What has not come at the next sample never will, and is not taken from what others use.
+        // What has not come at the next sample never will, and no more than the steps of the kernel is taken from what others
+        // use.
         let mut cpu_accounting = self::cpu_accounting([seen(1, 0, "master", 0, 0), seen(2, 1, "worker", 30, 0)]);
         let idle = || vec![seen(1, 0, "master", 0, 0)];
         assert_eq!((sum(&cpu_accounting.settle(idle())), sum(&cpu_accounting.settle(idle()))), (0, 0));
-        assert_eq!(sum(&cpu_accounting.settle(vec![seen(1, 0, "master", 0, 50)])), 50);
+        assert_eq!(sum(&cpu_accounting.settle(vec![seen(1, 0, "master", 0, 50)])), 30);
+    }
+
+    #[test]
+    fn children_that_were_counted_to_the_nanosecond_are_not_counted_again_with_the_steps_of_their_parent() {
+        let mut cpu_accounting = cpu_accounting([seen(1, 0, "master", 0, 0)]);
+        let mut told_ms = 0;
+        for child in 1..=100_u64 {
+            let pid = 1 + i32::try_from(child).unwrap();
+            let waited_ms = |children: u64| children * 7 / 10 * 10;
+            cpu_accounting.open(seen(pid, 1, "worker", 0, 0), true);
+            // It is seen at its end, and two looks pass without it before the next one begins.
+            let alone = || seen(1, 0, "master", 0, waited_ms(child));
+            let looks = [
+                vec![seen(1, 0, "master", 0, waited_ms(child - 1)), seen(pid, 1, "worker", 7, 0)],
+                vec![alone()],
+                vec![alone()],
+            ];
+            for look in looks {
+                told_ms += told(&cpu_accounting.settle(look)).iter().map(|(_, _, ms)| ms).sum::<u64>();
+            }
+        }
+        assert_eq!(told_ms, 700);
     }
 
     #[test]

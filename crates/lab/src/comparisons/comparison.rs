@@ -1,11 +1,11 @@
-//! One comparison: its command, what is kept of it, and what came of it.
+//! One comparison: its command, and what came of it.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use model::{Call, CompareEnd, CompareLoad, CompareMetric, Estimate, MetricRecord, VerdictState};
+use model::{Call, CompareLoad, CompareMetric, Estimate, MetricRecord, VerdictState};
 use serde::{Deserialize, Serialize};
 
 use super::server::Server;
@@ -52,22 +52,12 @@ pub(super) struct Comparison {
     pub(super) words: Vec<String>,
 }
 
-/// What is kept beside the directory of a result, when the comparison has ended.
-#[derive(Debug, PartialEq, Serialize, Deserialize)]
-struct Kept {
-    words: Vec<String>,
-    /// Time from the start of plimsoll to its end; s.
-    seconds: f64,
-    exit_code: i32,
-}
-
 /// Those parts of a record that matter here.
 #[derive(Debug, Deserialize)]
 struct Record {
     verdict: Verdict,
     metrics: Vec<MetricRecord>,
     blocks: Vec<Block>,
-    ended: CompareEnd,
 }
 
 #[derive(Debug, Deserialize)]
@@ -81,7 +71,7 @@ struct Block {
 }
 
 /// What came of a comparison.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Outcome {
     /// None of a comparison that is not valid.
     pub(super) call: Option<Call>,
@@ -112,26 +102,10 @@ impl Comparison {
         format!("{}-{}-{:02}", self.server.name(), self.kind.name(), self.number)
     }
 
-    /// What came of it when it was made before, in `folder`; none if it was not made to its end.
-    ///
-    /// # Errors
-    /// If it was made by another command, or cannot be read.
-    pub(super) fn kept(&self, folder: &Path) -> Result<Option<Outcome>> {
-        let (record, beside) = (self.record(folder), self.beside(folder));
-        if !record.is_file() || !beside.is_file() {
-            return Ok(None);
-        }
-        let kept: Kept = read(&beside)?;
-        ensure!(
-            kept.words == self.words,
-            "{} was made by another command, plimsoll {}: choose another --keep",
-            self.name(),
-            kept.words.join(" ")
-        );
-        let record: Record = read(&record)?;
-        let ended = record.ended.words();
-        ensure!(MADE.contains(&kept.exit_code), "{} has ended with exit code {}: {ended}", self.name(), kept.exit_code);
-        outcome(&record, kept.seconds).with_context(|| self.name()).map(Some)
+    /// Its command without the folders of this machine.
+    pub(super) fn command(&self) -> String {
+        let words = self.words.iter().map(|word| self.server.without_folders(word));
+        words.collect::<Vec<_>>().join(" ")
     }
 
     /// Makes it, in place of what is left of one that was interrupted.
@@ -151,17 +125,7 @@ impl Comparison {
         let exit_code = output.status.code().context("plimsoll was killed")?;
         let said = String::from_utf8_lossy(&output.stderr);
         ensure!(MADE.contains(&exit_code), "plimsoll has ended with exit code {exit_code}: {}", said.trim());
-        let kept = Kept { words: self.words.clone(), seconds, exit_code };
-        std::fs::write(self.beside(folder), serde_json::to_string_pretty(&kept)?)?;
-        self.kept(folder)?.context("plimsoll has left no record")
-    }
-
-    fn record(&self, folder: &Path) -> PathBuf {
-        folder.join(self.name()).join("run.json")
-    }
-
-    fn beside(&self, folder: &Path) -> PathBuf {
-        folder.join(format!("{}.json", self.name()))
+        outcome(&read(&directory.join("run.json"))?, seconds)
     }
 }
 
@@ -194,6 +158,7 @@ mod tests {
     use super::*;
     use std::fs::Permissions;
     use std::os::unix::fs::PermissionsExt;
+    use std::path::PathBuf;
 
     const RECORD: &str = r#"{
         "verdict": {"state": "VERDICT", "findings": []},
@@ -240,28 +205,14 @@ mod tests {
     }
 
     #[test]
-    fn a_comparison_is_made_once_and_again_where_it_did_not_end() {
+    fn a_comparison_is_made_in_place_of_what_is_left_of_one() {
         let folder = tempfile::tempdir().unwrap();
         let (folder, comparison) = (folder.path(), comparison());
         assert_eq!(comparison.name(), "go-worse-07");
-        assert_eq!(comparison.kept(folder).unwrap(), None);
-        // What is left of one that was interrupted.
         std::fs::create_dir(folder.join("go-worse-07")).unwrap();
-        let made = comparison.make(&program(folder, 1), folder).unwrap();
-        assert_eq!(comparison.kept(folder).unwrap(), Some(made));
-        let other = Comparison { words: vec!["compare".to_owned()], ..comparison };
-        assert!(
-            other.kept(folder).unwrap_err().to_string().contains("made by another command, plimsoll compare --serve")
-        );
-    }
-
-    #[test]
-    fn one_that_fails_is_an_error_and_is_not_kept() {
-        let folder = tempfile::tempdir().unwrap();
-        let (folder, comparison) = (folder.path(), comparison());
+        assert_eq!(comparison.make(&program(folder, 1), folder).unwrap().call, Some(Call::Worse));
         let error = comparison.make(&program(folder, 3), folder).unwrap_err().to_string();
         assert_eq!(error, "plimsoll has ended with exit code 3: why");
-        assert_eq!(comparison.kept(folder).unwrap(), None);
     }
 
     #[test]

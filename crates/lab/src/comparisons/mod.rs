@@ -4,6 +4,7 @@
 mod client;
 mod comparison;
 mod page;
+mod results;
 mod server;
 mod sums;
 mod truth;
@@ -12,15 +13,17 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use model::Estimate;
+use procfs::{CpuInfo, Current};
 use xtask::workspace;
 
 use crate::machine;
 use crate::progress::Progress;
-use comparison::{Comparison, Kind, Outcome, read};
+use comparison::{Comparison, Kind, Outcome};
 use page::Row;
+use results::Results;
 pub use server::Server;
 use sums::Sums;
-use truth::{START_S, Truth};
+use truth::{MAGNIFIED, START_S, Truth};
 
 /// Time of a comparison beside its budget: the probe and the closed loops before the blocks; s.
 const BESIDE_BUDGET_S: f64 = 15.0;
@@ -42,9 +45,12 @@ pub struct Options {
     /// Starts of both variants of a server by which the true change is measured, about 23 s each
     #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u32).range(6..))]
     starts: u32,
-    /// Directory of the results; what is in it already is not measured again [default: target/comparisons]
+    /// Directory of the variants and of the results of plimsoll [default: target/comparisons]
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
+    /// File of what has been measured; what is in it already is not measured again [default: measured.json in --keep]
+    #[arg(long, value_name = "FILE")]
+    results: Option<PathBuf>,
     /// Another plimsoll than the one built here
     #[arg(long, value_name = "PATH")]
     plimsoll: Option<PathBuf>,
@@ -66,8 +72,9 @@ struct Case {
 /// What all comparisons have in common.
 struct Lab {
     plimsoll: PathBuf,
-    /// Directory of the results.
+    /// Directory of the variants and of the results of plimsoll.
     keep: PathBuf,
+    results: Results,
     budget: String,
     /// Forecast of the time of a comparison; s.
     comparison_s: f64,
@@ -84,7 +91,8 @@ pub fn run(options: Options) -> Result<()> {
     let mut lab = Lab::new(&options)?;
     let truths = options.servers.iter().map(|server| lab.truth(*server, options.starts).context(server.name()));
     let truths: Vec<(Server, Truth)> = truths.collect::<Result<_>>()?;
-    let cases: Vec<Case> = truths.iter().flat_map(|(server, truth)| cases(*server, truth)).collect();
+    let cases = truths.iter().map(|(server, truth)| Ok(cases(*server, &server.variants(&lab.keep, 1)?, truth)));
+    let cases: Vec<Case> = cases.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
     let rows = lab.rows(&cases, options.tries);
     print!("{}", page::tables(&truths, &rows));
     if options.write_docs {
@@ -101,7 +109,7 @@ pub fn run(options: Options) -> Result<()> {
 /// # Errors
 /// If a comparison does not end as it has to, or its record does not say how the CPU time has changed.
 pub fn make_short_ones(plimsoll: &Path, server: Server, folder: &Path) -> Result<Vec<f64>> {
-    let variants = server.variants(folder)?;
+    let variants = server.variants(folder, 1)?;
     let short = |kind: Kind| {
         let mut comparison = Comparison::new(server, kind, 1, &kind.of(&variants), "60s");
         comparison.words.extend(["--blocks", "1", "--duration", "1s", "--warmup", "500ms"].map(str::to_owned));
@@ -111,11 +119,11 @@ pub fn make_short_ones(plimsoll: &Path, server: Server, folder: &Path) -> Result
 }
 
 /// Both kinds of a server.
-fn cases(server: Server, truth: &Truth) -> [Case; 2] {
+fn cases(server: Server, variants: &[String; 2], truth: &Truth) -> [Case; 2] {
     Kind::ALL.map(|kind| {
         let same = Estimate { value: 1.0, ..Estimate::default() };
         let ratio = if kind == Kind::Worse { truth.ratio() } else { same };
-        Case { server, kind, variants: kind.of(&truth.variants), truth: ratio }
+        Case { server, kind, variants: kind.of(variants), truth: ratio }
     })
 }
 
@@ -129,28 +137,25 @@ impl Lab {
         std::fs::create_dir_all(&keep).with_context(|| format!("creating {}", keep.display()))?;
         // Servers are started in other directories.
         let keep = keep.canonicalize().with_context(|| keep.display().to_string())?;
+        let results = options.results.clone().unwrap_or_else(|| keep.join("measured.json"));
+        let results = Results::open(results, &cpu()?)?;
         let plimsoll = workspace::plimsoll(options.plimsoll.clone())?;
-        Ok(Self { plimsoll, keep, budget: options.budget.clone(), comparison_s, progress, failed: Vec::new() })
+        Ok(Self { plimsoll, keep, results, budget: options.budget.clone(), comparison_s, progress, failed: Vec::new() })
     }
 
     /// The true change of a server, measured unless it is there.
     fn truth(&mut self, server: Server, starts: u32) -> Result<(Server, Truth)> {
-        let variants = server.variants(&self.keep)?;
-        let path = self.keep.join(format!("{}-truth.json", server.name()));
-        if path.is_file() {
-            let truth: Truth = read(&path)?;
-            if truth.variants == variants && truth.cpu_ns.len() == starts as usize {
-                self.progress.did(f64::from(starts) * START_S);
-                return Ok((server, truth));
-            }
+        let variants = server.variants(&self.keep, MAGNIFIED)?;
+        if let Some(truth) = self.results.truth(server, &variants, starts) {
+            self.progress.did(f64::from(starts) * START_S);
+            return Ok((server, truth));
         }
         let progress = &mut self.progress;
-        let truth = Truth::measure(&self.plimsoll, variants, starts, |start| {
+        let truth = Truth::measure(&self.plimsoll, server, &variants, starts, |start| {
             progress.say(&format!("{}: true change, start {} of {starts}", server.name(), start + 1));
             progress.did(START_S);
         })?;
-        let text = serde_json::to_string_pretty(&truth)?;
-        std::fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
+        self.results.keep_truth(server, &truth)?;
         Ok((server, truth))
     }
 
@@ -173,15 +178,26 @@ impl Lab {
 
     /// What came of a comparison, which is made unless it is there; none of one that fails.
     fn outcome(&mut self, comparison: &Comparison) -> Option<Outcome> {
-        let made = match comparison.kept(&self.keep) {
-            Ok(None) => {
-                self.progress.say(&comparison.name());
-                comparison.make(&self.plimsoll, &self.keep)
-            }
-            Ok(Some(outcome)) => Ok(outcome),
-            Err(error) => Err(error),
-        };
+        let made = self.made(comparison);
         self.progress.did(self.comparison_s);
         made.inspect_err(|error| self.failed.push(format!("{}: {error:#}", comparison.name()))).ok()
     }
+
+    fn made(&mut self, comparison: &Comparison) -> Result<Outcome> {
+        if let Some(outcome) = self.results.outcome(comparison)? {
+            return Ok(outcome);
+        }
+        self.progress.say(&comparison.name());
+        let outcome = comparison.make(&self.plimsoll, &self.keep)?;
+        self.results.keep(comparison, &outcome)?;
+        Ok(outcome)
+    }
+}
+
+/// What is known of the CPU of this machine.
+fn cpu() -> Result<String> {
+    let info = CpuInfo::current().context("/proc/cpuinfo")?;
+    let name = info.model_name(0).unwrap_or("a CPU without a name");
+    let of = |key: &str| info.get_field(0, key).unwrap_or("unknown");
+    Ok(format!("{name}, family {}, model {}, stepping {}", of("cpu family"), of("model"), of("stepping")))
 }

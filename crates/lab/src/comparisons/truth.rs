@@ -3,6 +3,10 @@
 //!
 //! The clients keep the server as busy as the fixed load of a comparison does. A server that is asked for one thing after the
 //! other has to be woken up for each of them, so that the same change is another share of its CPU time.
+//!
+//! Two starts of one server differ by a per cent and more, so that a change of 3 % would take a hundred starts to be known well.
+//! Each server works in rounds that are all the same: what a variant with many times the change takes more, divided by so many,
+//! is known from a few.
 
 use std::panic::resume_unwind;
 use std::path::Path;
@@ -15,6 +19,7 @@ use model::Estimate;
 use serde::{Deserialize, Serialize};
 use stats::paired_ratio;
 
+use super::Server;
 use super::client::Client;
 use crate::calibrate::Random;
 use crate::child::{Killed, announced};
@@ -28,38 +33,42 @@ const STRETCH: Duration = Duration::from_millis(100);
 const WARM_UP: Duration = Duration::from_secs(1);
 /// Clients of each variant, with a connection each.
 const CLIENTS: usize = 16;
-/// Mean of the time that a client waits before a request, in response times of one client alone: the server is busy for a
-/// little more than `CLIENTS / PAUSE` of the time if it has one CPU.
+/// Mean of the time that a client waits before a request, in response times of one client alone: the servers are busy for a
+/// little more than `CLIENTS / PAUSE` of the time if they have one CPU.
 const PAUSE: u32 = 22;
-/// CPUs of the client and of both servers, which are never busy at the same time.
+/// By so many times more rounds is the change measured.
+pub(super) const MAGNIFIED: u32 = 10;
+/// CPU of the clients. The servers have all, as in a comparison.
 const CLIENT_CPU: usize = 0;
-const SERVER_CPU: usize = 1;
 /// Forecast of the time of a start; s.
 pub(super) const START_S: f64 = 2.0 * STRETCHES as f64 * STRETCH.as_millis() as f64 / 1e3 + 3.0;
 
-/// What was measured of both variants.
+/// What was measured of a variant and of one with many times the change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Truth {
-    /// What `--serve` takes for either.
+    /// What `--serve` takes for the one before the change, and for the one with [`MAGNIFIED`] times the change, without the
+    /// folders of this machine.
     pub(super) variants: [String; 2],
     /// CPU time of a request of the one and of the other, of each start; ns.
     pub(super) cpu_ns: Vec<(f64, f64)>,
-    /// Requests of each variant in all starts.
+    /// Requests of each in all starts.
     pub(super) requests: u64,
 }
 
 impl Truth {
-    /// Starts both variants so many times; says before each how many came before it.
+    /// Starts both variants of a server so many times; says before each how many came before it.
     pub(super) fn measure(
         plimsoll: &Path,
-        variants: [String; 2],
+        server: Server,
+        variants: &[String; 2],
         starts: u32,
         mut begins: impl FnMut(u32),
     ) -> Result<Self> {
-        let mut truth = Self { variants, cpu_ns: Vec::new(), requests: 0 };
+        let shown = variants.each_ref().map(|variant| server.without_folders(variant));
+        let mut truth = Self { variants: shown, cpu_ns: Vec::new(), requests: 0 };
         for start in 0..starts {
             begins(start);
-            let [one, other] = [0, 1].map(|variant| Running::start(plimsoll, &truth.variants[variant]));
+            let [one, other] = variants.each_ref().map(|variant| Running::start(plimsoll, variant));
             let (requests, pair) = measure([one?, other?])?;
             truth.requests += requests;
             truth.cpu_ns.push(pair);
@@ -67,9 +76,11 @@ impl Truth {
         Ok(truth)
     }
 
-    /// CPU time of the one divided by that of the other, with its interval.
+    /// CPU time after the change divided by that before it, with its interval.
     pub(super) fn ratio(&self) -> Estimate {
-        paired_ratio(&self.cpu_ns)
+        let Estimate { value, low, high, n } = paired_ratio(&self.cpu_ns);
+        let once = |magnified: f64| 1.0 + (magnified - 1.0) / f64::from(MAGNIFIED);
+        Estimate { value: once(value), low: low.map(once), high: high.map(once), n }
     }
 }
 
@@ -82,15 +93,17 @@ fn measure(mut running: [Running; 2]) -> Result<(u64, (f64, f64))> {
 /// Requests of either variant, and the CPU time of one request of either; ns.
 fn alternate(running: &mut [Running; 2]) -> Result<(u64, (f64, f64))> {
     let [one, other] = running;
-    let alone = one.warm_up()?.max(other.warm_up()?);
+    // Both are asked as often, as in a comparison: a server that is busier has less to do beside its rounds, as it sleeps and
+    // is woken up less often.
+    let pause = PAUSE * (one.warm_up()? + other.warm_up()?) / 2;
     // So many are answered in a stretch, as the clients wait for most of the time.
-    let requests = (CLIENTS as f64 * STRETCH.as_secs_f64() / (PAUSE * alone).as_secs_f64()).ceil() as u64;
+    let requests = (CLIENTS as f64 * STRETCH.as_secs_f64() / pause.as_secs_f64()).ceil() as u64;
     let used_s = |running: &[Running; 2]| -> Result<[f64; 2]> { Ok([running[0].cpu_s()?, running[1].cpu_s()?]) };
     let before_s = used_s(running)?;
     for stretch in 0..STRETCHES {
         // A B, B A, A B, ...: neither is always the first.
         for variant in [stretch % 2, (stretch + 1) % 2] {
-            running[variant].load(requests, PAUSE * alone, stretch as u64)?;
+            running[variant].load(requests, pause, stretch as u64)?;
         }
     }
     let after_s = used_s(running)?;
@@ -109,7 +122,7 @@ struct Running {
 impl Running {
     fn start(plimsoll: &Path, variant: &str) -> Result<Self> {
         let mut command = Command::new("setpriv");
-        command.args(["--pdeathsig", "TERM"]).arg(plimsoll).args(["serve", &on_its_cpu(variant)]);
+        command.args(["--pdeathsig", "TERM"]).arg(plimsoll).args(["serve", variant]);
         let (server, said) = announced(&mut command).with_context(|| variant.to_owned())?;
         let url = said["url"].as_str().context("the server has no URL")?;
         let address = url.trim_start_matches("http://").trim_end_matches('/');
@@ -162,31 +175,17 @@ impl Running {
     }
 }
 
-/// The words of a variant with the CPU that it has to stay on, behind the name of its server.
-fn on_its_cpu(variant: &str) -> String {
-    match variant.split_once(' ') {
-        Some((name, settings)) => format!("{name} cpus={SERVER_CPU} {settings}"),
-        None => format!("{variant} cpus={SERVER_CPU}"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Truth, on_its_cpu};
+    use super::Truth;
 
     #[test]
-    fn the_ratio_is_that_of_the_starts() {
-        let cpu_ns = (0..6).map(|start| f64::from(100 + start)).map(|before| (before, 1.03 * before)).collect();
+    fn the_ratio_is_that_of_the_starts_with_the_change_as_it_is() {
+        let cpu_ns = (0..6).map(|start| f64::from(100 + start)).map(|before| (before, 1.3 * before)).collect();
         let truth = Truth { variants: ["a".into(), "b".into()], cpu_ns, requests: 1 };
         let ratio = truth.ratio();
         assert!((ratio.value - 1.03).abs() < 1e-9 && ratio.low.is_some_and(|low| low > 1.029), "{ratio:?}");
         let few = Truth { cpu_ns: truth.cpu_ns[..5].to_vec(), ..truth };
         assert_eq!(few.ratio().low, None, "too few starts for an interval");
-    }
-
-    #[test]
-    fn a_command_has_its_settings_before_its_words() {
-        assert_eq!(on_its_cpu("command -- ./server -rounds 2"), "command cpus=1 -- ./server -rounds 2");
-        assert_eq!(on_its_cpu("nginx"), "nginx cpus=1");
     }
 }

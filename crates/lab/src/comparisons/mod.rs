@@ -23,14 +23,14 @@ use page::Row;
 use results::Results;
 pub use server::Server;
 use sums::Sums;
-use truth::{MAGNIFIED, START_S, Truth};
+use truth::{START_S, Truth};
 
 /// Time of a comparison beside its budget: the probe and the closed loops before the blocks; s.
 const BESIDE_BUDGET_S: f64 = 15.0;
 
 /// Servers of which the truth is known, compared by the real binary: a variant that takes 3 % more CPU time, and one that is
 /// the same. Prints how often each was called what; fails when a goal is missed. The same command goes on where it was
-/// interrupted. 20 comparisons of each kind of three servers take 5 to 6 hours
+/// interrupted. 20 comparisons of each kind of three servers take about 4 hours
 #[derive(Clone, Debug, clap::Args)]
 pub struct Options {
     /// Servers; go needs Go, nginx and php install Debian packages
@@ -91,12 +91,12 @@ pub fn run(options: Options) -> Result<()> {
     let mut lab = Lab::new(&options)?;
     let truths = options.servers.iter().map(|server| lab.truth(*server, options.starts).context(server.name()));
     let truths: Vec<(Server, Truth)> = truths.collect::<Result<_>>()?;
-    let cases = truths.iter().map(|(server, truth)| Ok(cases(*server, &server.variants(&lab.keep, 1)?, truth)));
+    let cases = truths.iter().map(|(server, truth)| cases(&lab.keep, *server, truth));
     let cases: Vec<Case> = cases.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
     let rows = lab.rows(&cases, options.tries);
     print!("{}", page::tables(&truths, &rows));
     if options.write_docs {
-        page::render(&machine(), &options, &truths, &rows).write(page::PATH)?;
+        page::render(&machine(), &options, &lab.results, &truths, &rows).write(page::PATH)?;
     }
     let missed = rows.iter().filter_map(Row::missed).map(|missed| format!("goal missed: {missed}"));
     let faults: Vec<String> = lab.failed.into_iter().chain(missed).collect();
@@ -109,7 +109,7 @@ pub fn run(options: Options) -> Result<()> {
 /// # Errors
 /// If a comparison does not end as it has to, or its record does not say how the CPU time has changed.
 pub fn make_short_ones(plimsoll: &Path, server: Server, folder: &Path) -> Result<Vec<f64>> {
-    let variants = server.variants(folder, 1)?;
+    let variants = server.variants(folder, server.rounds_of_truth() / 10)?;
     let short = |kind: Kind| {
         let mut comparison = Comparison::new(server, kind, 1, &kind.of(&variants), "60s");
         comparison.words.extend(["--blocks", "1", "--duration", "1s", "--warmup", "500ms"].map(str::to_owned));
@@ -119,12 +119,14 @@ pub fn make_short_ones(plimsoll: &Path, server: Server, folder: &Path) -> Result
 }
 
 /// Both kinds of a server.
-fn cases(server: Server, variants: &[String; 2], truth: &Truth) -> [Case; 2] {
-    Kind::ALL.map(|kind| {
+fn cases(keep: &Path, server: Server, truth: &Truth) -> Result<[Case; 2]> {
+    let measured = server.rounds_of_truth();
+    let variants = server.variants(keep, truth.rounds_of_change(measured))?;
+    Ok(Kind::ALL.map(|kind| {
         let same = Estimate { value: 1.0, ..Estimate::default() };
-        let ratio = if kind == Kind::Worse { truth.ratio() } else { same };
-        Case { server, kind, variants: kind.of(variants), truth: ratio }
-    })
+        let ratio = if kind == Kind::Worse { truth.ratio(measured) } else { same };
+        Case { server, kind, variants: kind.of(&variants), truth: ratio }
+    }))
 }
 
 impl Lab {
@@ -138,18 +140,19 @@ impl Lab {
         // Servers are started in other directories.
         let keep = keep.canonicalize().with_context(|| keep.display().to_string())?;
         let results = options.results.clone().unwrap_or_else(|| keep.join("measured.json"));
-        let results = Results::open(results, &cpu()?)?;
+        let results = Results::open(results, cpu()?)?;
         let plimsoll = workspace::plimsoll(options.plimsoll.clone())?;
         Ok(Self { plimsoll, keep, results, budget: options.budget.clone(), comparison_s, progress, failed: Vec::new() })
     }
 
     /// The true change of a server, measured unless it is there.
     fn truth(&mut self, server: Server, starts: u32) -> Result<(Server, Truth)> {
-        let variants = server.variants(&self.keep, MAGNIFIED)?;
+        let variants = server.variants(&self.keep, server.rounds_of_truth())?;
         if let Some(truth) = self.results.truth(server, &variants, starts) {
             self.progress.did(f64::from(starts) * START_S);
             return Ok((server, truth));
         }
+        self.results.check_cpu(server)?;
         let progress = &mut self.progress;
         let truth = Truth::measure(&self.plimsoll, server, &variants, starts, |start| {
             progress.say(&format!("{}: true change, start {} of {starts}", server.name(), start + 1));
@@ -187,6 +190,7 @@ impl Lab {
         if let Some(outcome) = self.results.outcome(comparison)? {
             return Ok(outcome);
         }
+        self.results.check_cpu(comparison.server)?;
         self.progress.say(&comparison.name());
         let outcome = comparison.make(&self.plimsoll, &self.keep)?;
         self.results.keep(comparison, &outcome)?;

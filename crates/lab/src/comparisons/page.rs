@@ -3,8 +3,9 @@
 use model::Estimate;
 
 use super::comparison::Kind;
+use super::results::Results;
 use super::sums::Sums;
-use super::truth::{MAGNIFIED, Truth};
+use super::truth::Truth;
 use super::{Options, Server};
 use crate::markdown::{Page, Table};
 
@@ -32,13 +33,13 @@ const LEGEND: &str = "\
 
 const TRUTH: &str = "\
 The true change is measured without any figure of plimsoll, which only starts the servers. A response takes a number of rounds
-that are all the same. So the variant before the change is measured beside one with ten times the change, and the change is a
-tenth of what that takes more: two starts of one server differ by up to a per cent and more, and hide a change of 3 %. Both run at
-the same time. 16 plain clients send a fixed number of requests to the one, then to the other, in turn, a tenth of a second each,
-100 times. Each client waits for a random time before each request, as long for either server, so that they are busy for a little
-more than two thirds of their turns, as in a comparison. The CPU time of all processes of a server before and after all of that
-is read from `/proc`. Then both are started again. The change is taken from the geometric mean of the ratios of all starts, with
-a 95 % t interval.
+that are all the same. So the variant before the change is measured beside one with so many more rounds that it takes about 30 %
+more CPU time, and from that it is known how many rounds are 3 %: two starts of one server differ by up to a per cent and more,
+and hide a change of 3 %. Both run at the same time. 16 plain clients send a fixed number of requests to the one, then to the
+other, in turn, a tenth of a second each, 100 times. Each client waits for a random time before each request, as long for either
+server, so that they are busy for a little more than two thirds of their turns, as in a comparison. The CPU time of all processes
+of a server before and after all of that is read from `/proc`. Then both are started again. The change is taken from the
+geometric mean of the ratios of all starts, with a 95 % t interval.
 
 Under another load a request takes another CPU time, and the same rounds are another share of it. For example, a server that is
 asked for one thing after the other has to be woken up for each of them.
@@ -68,9 +69,19 @@ pub(super) fn tables(truths: &[(Server, Truth)], rows: &[Row]) -> String {
 }
 
 /// The page.
-pub(super) fn render(machine: &str, options: &Options, truths: &[(Server, Truth)], rows: &[Row]) -> Page {
-    let results = options.results.as_ref().map(|path| format!(" --results {}", path.display())).unwrap_or_default();
-    let command = format!("cargo xtask comparisons --tries {}{results} --write-docs", options.tries);
+pub(super) fn render(
+    machine: &str,
+    options: &Options,
+    results: &Results,
+    truths: &[(Server, Truth)],
+    rows: &[Row],
+) -> Page {
+    let file = options.results.as_ref().map(|path| format!(" --results {}", path.display())).unwrap_or_default();
+    let each = options.results.as_ref().map(|path| format!("What came of each of them is in `{}`.", path.display()));
+    let names: Vec<&str> = options.servers.iter().map(|server| server.name()).collect();
+    let servers =
+        if *options.servers == Server::ALL { String::new() } else { format!(" --servers {}", names.join(",")) };
+    let command = format!("cargo xtask comparisons{servers} --tries {}{file} --write-docs", options.tries);
     let compare = format!(
         "```sh\nplimsoll compare --serve A --serve B --name before --name after --only fixed --budget {} --seed 1\n```",
         options.budget
@@ -85,11 +96,12 @@ pub(super) fn render(machine: &str, options: &Options, truths: &[(Server, Truth)
         .block(calls(rows))
         .block(changes(rows))
         .block(LEGEND)
+        .list(each)
         .section("The truth")
         .block(TRUTH)
         .block(truth_table(truths))
         .section("The servers")
-        .list(truths.iter().map(|(server, truth)| about(*server, truth)))
+        .list(truths.iter().map(|(server, truth)| about(*server, truth, results.cpu(*server))))
 }
 
 /// What the comparisons of each kind say about its goal.
@@ -150,18 +162,21 @@ fn changes(rows: &[Row]) -> Table {
 
 fn truth_table(truths: &[(Server, Truth)]) -> Table {
     let mut table = Table::with_figures(
-        "server | rounds | CPU time of a request before | true change | 95 % interval | starts | requests of each variant",
-        2,
+        "server | rounds before and after | measured with | CPU time of a request before | true change | 95 % interval | starts | \
+         requests of each variant",
+        3,
     );
     for (server, truth) in truths {
-        let [before, after] = server.rounds();
-        let Estimate { value, low, high, .. } = truth.ratio();
+        let (before, measured) = (server.rounds(), server.rounds_of_truth());
+        let after = before + truth.rounds_of_change(measured);
+        let Estimate { value, low, high, .. } = truth.ratio(measured);
         let interval =
             low.zip(high).map_or_else(String::new, |(low, high)| format!("{} to {}", change(low), change(high)));
         let cpu_us = stats::mean(&truth.cpu_ns.iter().map(|(before, _)| before / 1e3).collect::<Vec<_>>());
         table.row(&[
             &server.name(),
             &format_args!("{before} and {after}"),
+            &format_args!("{before} and {}", before + measured),
             &format_args!("{cpu_us:.0} µs"),
             &change(value),
             &interval,
@@ -177,14 +192,13 @@ fn change(ratio: f64) -> String {
     format!("{:+.2} %", 100.0 * (ratio - 1.0))
 }
 
-/// The server, and what `--serve` takes for its variants.
-fn about(server: Server, truth: &Truth) -> String {
+/// The server, what `--serve` takes for its variants, and the CPU that it had.
+fn about(server: Server, truth: &Truth, cpu: &str) -> String {
     let words = &truth.variants[0];
-    let [before, after] = server.rounds();
-    let (name, about, ten_times) = (server.name(), server.about(), server.rounds_of(MAGNIFIED));
-    format!(
-        "*{name}*: {about}; `--serve '{words}'` for {before} rounds, and the same for {after}; the truth is that of {ten_times}."
-    )
+    let before = server.rounds();
+    let (name, about, after) =
+        (server.name(), server.about(), before + truth.rounds_of_change(server.rounds_of_truth()));
+    format!("*{name}*: {about}; `--serve '{words}'` for {before} rounds, and the same for {after}. Measured on {cpu}.")
 }
 
 #[cfg(test)]
@@ -210,7 +224,7 @@ mod tests {
     fn a_page_says_what_was_called_and_whether_the_goals_were_met() {
         let worse = [(Call::Worse, 1.03, 120.0), (Call::CannotTell, 1.02, 175.0), (Call::Worse, 1.04, 60.0)];
         let same = [(Call::Same, 1.0, 110.0), (Call::SmallChange, 1.005, 100.0)];
-        let ratio = truth().ratio();
+        let ratio = truth().ratio(Server::Go.rounds_of_truth());
         let row = |kind, outcomes: &[(Call, f64, f64)]| {
             let outcomes: Vec<_> =
                 outcomes.iter().map(|(call, ratio, seconds)| outcome(Some(*call), *ratio, *seconds)).collect();
@@ -218,7 +232,9 @@ mod tests {
         };
         let rows = [row(Kind::Worse, &worse), row(Kind::Same, &same)];
         let Line { options } = Line::parse_from(["comparisons", "--tries", "3"]);
-        insta::assert_snapshot!("page", render("a machine", &options, &[(Server::Go, truth())], &rows));
+        let folder = tempfile::tempdir().unwrap();
+        let results = Results::open(folder.path().join("measured.json"), "a CPU".to_owned()).unwrap();
+        insta::assert_snapshot!("page", render("a machine", &options, &results, &[(Server::Go, truth())], &rows));
         let missed = rows[0].missed().unwrap();
         assert_eq!(missed, "go: 2 of 3 changes of 3 % were called worse within 3 minutes");
         assert_eq!(rows[1].missed(), None);

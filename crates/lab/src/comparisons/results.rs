@@ -14,17 +14,21 @@ use super::truth::Truth;
 #[derive(Debug)]
 pub(super) struct Results {
     path: PathBuf,
+    /// The CPU of this machine.
+    cpu: String,
     measured: Measured,
 }
 
-/// The file.
+/// The file, by the names of the servers.
+type Measured = BTreeMap<String, OfServer>;
+
+/// What has been measured of a server.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Measured {
+struct OfServer {
     /// The CPU of the machine: on another one the same rounds are another share of a request.
     cpu: String,
-    /// By the name of the server.
-    truths: BTreeMap<String, Truth>,
+    truth: Option<Truth>,
     /// By the name of the comparison.
     comparisons: BTreeMap<String, Made>,
 }
@@ -38,25 +42,23 @@ struct Made {
 }
 
 impl Results {
-    /// What is in a file; nothing where there is none.
+    /// What is in a file; nothing where there is none. What is measured from now on is measured on this CPU.
     ///
     /// # Errors
-    /// If the file cannot be read, or is of another machine.
-    pub(super) fn open(path: PathBuf, cpu: &str) -> Result<Self> {
-        let measured = if path.exists() {
-            read(&path)?
-        } else {
-            Measured { cpu: cpu.to_owned(), truths: BTreeMap::new(), comparisons: BTreeMap::new() }
-        };
-        let of = &measured.cpu;
-        let file = path.display();
-        ensure!(of == cpu, "{file} was measured on {of}, and this machine has {cpu}: choose another --results");
-        Ok(Self { path, measured })
+    /// If the file cannot be read.
+    pub(super) fn open(path: PathBuf, cpu: String) -> Result<Self> {
+        let measured = if path.exists() { read(&path)? } else { Measured::new() };
+        Ok(Self { path, cpu, measured })
+    }
+
+    /// The CPU on which a server was measured.
+    pub(super) fn cpu(&self, server: Server) -> &str {
+        self.measured.get(server.name()).map_or(&self.cpu, |of| &of.cpu)
     }
 
     /// The truth of a server from so many starts of these variants, if it has been measured.
     pub(super) fn truth(&self, server: Server, variants: &[String; 2], starts: u32) -> Option<Truth> {
-        let truth = self.measured.truths.get(server.name())?;
+        let truth = self.measured.get(server.name())?.truth.as_ref()?;
         let is_that = truth.cpu_ns.len() == starts as usize
             && variants.iter().zip(&truth.variants).all(|(one, measured)| server.without_folders(one) == *measured);
         is_that.then(|| truth.clone())
@@ -67,7 +69,7 @@ impl Results {
     /// # Errors
     /// If the file cannot be written.
     pub(super) fn keep_truth(&mut self, server: Server, truth: &Truth) -> Result<()> {
-        self.measured.truths.insert(server.name().to_owned(), truth.clone());
+        self.of(server).truth = Some(truth.clone());
         self.write()
     }
 
@@ -76,12 +78,11 @@ impl Results {
     /// # Errors
     /// If it was made by another command.
     pub(super) fn outcome(&self, comparison: &Comparison) -> Result<Option<Outcome>> {
-        let Some(made) = self.measured.comparisons.get(&comparison.name()) else { return Ok(None) };
+        let of_server = self.measured.get(comparison.server.name());
+        let Some(made) = of_server.and_then(|of| of.comparisons.get(&comparison.name())) else { return Ok(None) };
         let Made { command, outcome } = made;
-        ensure!(
-            *command == comparison.command(),
-            "it was made by another command, {command}: choose another --results"
-        );
+        let is_that = *command == comparison.command();
+        ensure!(is_that, "it was made by another command, {command}: choose another --results");
         Ok(Some(outcome.clone()))
     }
 
@@ -91,8 +92,23 @@ impl Results {
     /// If the file cannot be written.
     pub(super) fn keep(&mut self, comparison: &Comparison, outcome: &Outcome) -> Result<()> {
         let made = Made { command: comparison.command(), outcome: outcome.clone() };
-        self.measured.comparisons.insert(comparison.name(), made);
+        self.of(comparison.server).comparisons.insert(comparison.name(), made);
         self.write()
+    }
+
+    /// Refuses a server of which a part was measured on another CPU.
+    ///
+    /// # Errors
+    /// If there is such a part.
+    pub(super) fn check_cpu(&self, server: Server) -> Result<()> {
+        let (of, here, file) = (self.cpu(server), &self.cpu, self.path.display());
+        ensure!(of == here, "{file} was measured on {of}, and this machine has {here}: choose another --results");
+        Ok(())
+    }
+
+    fn of(&mut self, server: Server) -> &mut OfServer {
+        let of = self.measured.entry(server.name().to_owned());
+        of.or_insert_with(|| OfServer { cpu: self.cpu.clone(), truth: None, comparisons: BTreeMap::new() })
     }
 
     /// Writes the file beside the old one first, so that one of both is whole.
@@ -122,11 +138,11 @@ mod tests {
     fn what_was_measured_is_known_in_another_folder_and_not_of_another_command() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("measured.json");
-        let mut results = Results::open(path.clone(), "a CPU").unwrap();
+        let mut results = Results::open(path.clone(), "a CPU".to_owned()).unwrap();
         let made = outcome(Some(Call::Worse), 1.03, 100.0);
         assert_eq!(results.outcome(&comparison(7, "170s")).unwrap(), None);
         results.keep(&comparison(7, "170s"), &made).unwrap();
-        let results = Results::open(path.clone(), "a CPU").unwrap();
+        let results = Results::open(path.clone(), "a CPU".to_owned()).unwrap();
         assert_eq!(results.outcome(&comparison(7, "170s")).unwrap(), Some(made));
         assert_eq!(results.outcome(&comparison(8, "170s")).unwrap(), None);
         let error = results.outcome(&comparison(7, "60s")).unwrap_err().to_string();
@@ -134,17 +150,21 @@ mod tests {
             error.starts_with("it was made by another command, compare --serve command -- server -rounds 1"),
             "{error}"
         );
-        let error = Results::open(path, "another CPU").unwrap_err().to_string();
+        results.check_cpu(Server::Go).unwrap();
+        let results = Results::open(path, "another CPU".to_owned()).unwrap();
+        assert!(results.outcome(&comparison(7, "170s")).unwrap().is_some(), "nothing of it is measured here");
+        let error = results.check_cpu(Server::Go).unwrap_err().to_string();
         assert!(
             error.ends_with("measured on a CPU, and this machine has another CPU: choose another --results"),
             "{error}"
         );
+        results.check_cpu(Server::Php).unwrap();
     }
 
     #[test]
     fn a_truth_is_that_of_its_variants_and_starts() {
         let folder = tempfile::tempdir().unwrap();
-        let mut results = Results::open(folder.path().join("measured.json"), "a CPU").unwrap();
+        let mut results = Results::open(folder.path().join("measured.json"), "a CPU".to_owned()).unwrap();
         let variants = WORDS.map(str::to_owned);
         let shown = variants.each_ref().map(|variant| Server::Go.without_folders(variant));
         let truth = Truth { variants: shown, cpu_ns: vec![(1.0, 1.1); 6], requests: 5 };

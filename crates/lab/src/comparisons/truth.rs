@@ -5,8 +5,8 @@
 //! other has to be woken up for each of them, so that the same change is another share of its CPU time.
 //!
 //! Two starts of one server differ by a per cent and more, so that a change of 3 % would take a hundred starts to be known well.
-//! Each server works in rounds that are all the same: what a variant with many times the change takes more, divided by so many,
-//! is known from a few.
+//! Each server works in rounds that are all the same: what many rounds more take is known from a few starts, and from that how
+//! many are 3 %.
 
 use std::panic::resume_unwind;
 use std::path::Path;
@@ -36,18 +36,18 @@ const CLIENTS: usize = 16;
 /// Mean of the time that a client waits before a request, in response times of one client alone: the servers are busy for a
 /// little more than `CLIENTS / PAUSE` of the time if they have one CPU.
 const PAUSE: u32 = 22;
-/// By so many times more rounds is the change measured.
-pub(super) const MAGNIFIED: u32 = 10;
+/// The change that comparisons are to find.
+const CHANGE: f64 = 0.03;
 /// CPU of the clients. The servers have all, as in a comparison.
 const CLIENT_CPU: usize = 0;
 /// Forecast of the time of a start; s.
 pub(super) const START_S: f64 = 2.0 * STRETCHES as f64 * STRETCH.as_millis() as f64 / 1e3 + 3.0;
 
-/// What was measured of a variant and of one with many times the change.
+/// What was measured of a variant and of one with many more rounds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Truth {
-    /// What `--serve` takes for the one before the change, and for the one with [`MAGNIFIED`] times the change, without the
-    /// folders of this machine.
+    /// What `--serve` takes for the one before the change, and for the one with many more rounds, without the folders of this
+    /// machine.
     pub(super) variants: [String; 2],
     /// CPU time of a request of the one and of the other, of each start; ns.
     pub(super) cpu_ns: Vec<(f64, f64)>,
@@ -76,11 +76,18 @@ impl Truth {
         Ok(truth)
     }
 
-    /// CPU time after the change divided by that before it, with its interval.
-    pub(super) fn ratio(&self) -> Estimate {
+    /// So many of the `measured` rounds more are a change of 3 %.
+    pub(super) fn rounds_of_change(&self, measured: u32) -> u32 {
+        let change = paired_ratio(&self.cpu_ns).value - 1.0;
+        (f64::from(measured) * CHANGE / change).round() as u32
+    }
+
+    /// CPU time after the change of [`Self::rounds_of_change`] divided by that before it, with its interval.
+    pub(super) fn ratio(&self, measured: u32) -> Estimate {
+        let share = f64::from(self.rounds_of_change(measured)) / f64::from(measured);
         let Estimate { value, low, high, n } = paired_ratio(&self.cpu_ns);
-        let once = |magnified: f64| 1.0 + (magnified - 1.0) / f64::from(MAGNIFIED);
-        Estimate { value: once(value), low: low.map(once), high: high.map(once), n }
+        let of_change = |ratio: f64| 1.0 + share * (ratio - 1.0);
+        Estimate { value: of_change(value), low: low.map(of_change), high: high.map(of_change), n }
     }
 }
 
@@ -180,12 +187,13 @@ mod tests {
     use super::Truth;
 
     #[test]
-    fn the_ratio_is_that_of_the_starts_with_the_change_as_it_is() {
-        let cpu_ns = (0..6).map(|start| f64::from(100 + start)).map(|before| (before, 1.3 * before)).collect();
+    fn the_rounds_are_those_of_three_per_cent_and_the_ratio_is_theirs() {
+        let cpu_ns = (0..6).map(|start| f64::from(100 + start)).map(|before| (before, 1.31 * before)).collect();
         let truth = Truth { variants: ["a".into(), "b".into()], cpu_ns, requests: 1 };
-        let ratio = truth.ratio();
-        assert!((ratio.value - 1.03).abs() < 1e-9 && ratio.low.is_some_and(|low| low > 1.029), "{ratio:?}");
+        assert_eq!(truth.rounds_of_change(100), 10, "31 % are 100 rounds, so that 3 % are 9.7");
+        let ratio = truth.ratio(100);
+        assert!((ratio.value - 1.031).abs() < 1e-9 && ratio.low.is_some_and(|low| low > 1.030), "{ratio:?}");
         let few = Truth { cpu_ns: truth.cpu_ns[..5].to_vec(), ..truth };
-        assert_eq!(few.ratio().low, None, "too few starts for an interval");
+        assert_eq!(few.ratio(100).low, None, "too few starts for an interval");
     }
 }

@@ -2,7 +2,9 @@
 
 use crate::program::plimsoll;
 use crate::support::{Served, children, kill};
+use procfs::process::Process;
 use rustix::process::Signal;
+use std::time::{Duration, Instant};
 
 #[test]
 fn a_signal_to_plimsoll_ends_all() {
@@ -55,6 +57,21 @@ fn the_supervisor_may_be_killed() {
     kill(served.supervisor());
     let ended = served.ends(3);
     assert!(ended.stderr.contains("lost its supervisor") && ended.stderr.lines().count() == 1, "{ended:?}");
+}
+
+/// It looked a hundred times a second whether its server still ran: 0.2 % of a core, and more, beside the server.
+#[test]
+fn the_supervisor_took_cpu_time_from_a_server_that_only_had_to_run_on() {
+    let served = Served::start(&["nginx"]);
+    let times_woken_up = || {
+        let process = Process::new(served.supervisor()).expect("it runs");
+        let threads = process.tasks().expect("its threads").flatten();
+        threads.filter_map(|thread| thread.status().ok()?.voluntary_ctxt_switches).sum::<u64>()
+    };
+    let (before, begin) = (times_woken_up(), Instant::now());
+    std::thread::sleep(Duration::from_secs(2));
+    let rate_per_s = (times_woken_up() - before) as f64 / begin.elapsed().as_secs_f64();
+    assert!(rate_per_s < 20.0, "woken up {rate_per_s:.0} times a second");
 }
 
 #[test]

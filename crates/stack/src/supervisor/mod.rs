@@ -16,6 +16,7 @@
 
 mod child;
 mod disk;
+mod heard;
 mod logs;
 mod orders;
 mod processes;
@@ -31,18 +32,18 @@ use crate::state::{self, Mark, Note, boot};
 use crate::sys;
 use child::Child;
 use disk::Disk;
+use heard::{Heard, Message};
 use logs::Logs;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use std::io::{self, BufRead, Write, stdin, stdout};
+use std::io::{self, Write, stdout};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// How often it looks whether a server has ended.
-const LOOK_UP: Duration = Duration::from_millis(10);
+/// How often it looks at the disk and the logs. That a process has ended it hears, so that it takes next to no CPU time from
+/// servers that run on.
+const LOOK_UP: Duration = Duration::from_millis(200);
+/// Time between the end of a process and the look at it: whoever starts and ends processes all the time does not keep it busy.
+const ENDS_TOGETHER: Duration = Duration::from_millis(10);
 
 /// Keeps servers in the state directory `dir`, which it makes; the `main` of the supervisor. Fails, and touches nothing, if there
 /// is something at that place, or it is no place of a state directory.
@@ -51,16 +52,16 @@ const LOOK_UP: Duration = Duration::from_millis(10);
 #[must_use]
 pub fn keep(dir: &Path, now_ns: fn() -> u64) -> ExitCode {
     // Orders are heard before anything is made that a supervisor without them would leave behind.
-    let begun = orders().and_then(|orders| {
+    let begun = heard::hear().and_then(|heard| {
         state::make_new(dir).map_err(io::Error::other)?;
         let supervisor = Supervisor::new(dir, now_ns);
         // The error that counts is the first.
-        Ok((orders, supervisor.inspect_err(|_| drop(state::remove(dir)))?))
+        Ok((heard, supervisor.inspect_err(|_| drop(state::remove(dir)))?))
     });
     match begun {
-        Ok((orders, mut supervisor)) => {
+        Ok((heard, mut supervisor)) => {
             tell(&Report::Ready);
-            supervisor.serve(&orders);
+            supervisor.serve(&heard);
             supervisor.end_all();
             ExitCode::SUCCESS
         }
@@ -81,8 +82,6 @@ struct Supervisor {
     children: Vec<Child>,
     logs: Logs,
     disk: Disk,
-    /// Set by a signal that asks it to end.
-    stop: Arc<AtomicBool>,
     /// True if the state directory stays.
     keep_state: bool,
 }
@@ -94,10 +93,6 @@ impl Supervisor {
         // leads no group; if it leads one, it is away already.
         let _ = rustix::process::setsid();
         rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
-        let stop = Arc::new(AtomicBool::new(false));
-        for signal in [SIGHUP, SIGINT, SIGTERM] {
-            signal_hook::flag::register(signal, Arc::clone(&stop))?;
-        }
         let own = Mark::of(rustix::process::getpid().as_raw_nonzero().get()).unwrap_or_default();
         let mut note = Note { boot: boot(), owner: owner.unwrap_or_default(), supervisor: own, ..Note::default() };
         // It is noted before it is made: whoever is killed in between leaves nothing that nobody finds.
@@ -116,19 +111,20 @@ impl Supervisor {
             children: Vec::new(),
             logs: Logs::new(dir),
             disk: Disk::new(dir),
-            stop,
             keep_state: false,
         };
         Ok(supervisor)
     }
 
-    fn serve(&mut self, orders: &Receiver<Order>) {
-        while !self.stop.load(Ordering::Relaxed) {
-            match orders.recv_timeout(LOOK_UP) {
-                Ok(order) => self.obey(order),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) if self.note.standing.is_some() => std::thread::sleep(LOOK_UP),
-                Err(RecvTimeoutError::Disconnected) => return,
+    fn serve(&mut self, heard: &Heard) {
+        let mut is_ordered = true;
+        while is_ordered || self.note.standing.is_some() {
+            match heard.next(LOOK_UP) {
+                Some(Message::Order(order)) => self.obey(order),
+                Some(Message::NoMoreOrders) => is_ordered = false,
+                Some(Message::ProcessEnded) => std::thread::sleep(ENDS_TOGETHER),
+                Some(Message::End) => return,
+                None => {}
             }
             self.look_after();
         }
@@ -267,20 +263,6 @@ fn why(launch: &Launch, error: &io::Error) -> String {
         ),
         _ => error.to_string(),
     }
-}
-
-/// Orders as they come; the channel ends with stdin.
-fn orders() -> io::Result<Receiver<Order>> {
-    let (sender, receiver) = channel();
-    let hear = move || {
-        for line in stdin().lock().lines().map_while(Result::ok) {
-            let Ok(order) = serde_json::from_str(&line) else { return };
-            if sender.send(order).is_err() {
-                return;
-            }
-        }
-    };
-    std::thread::Builder::new().name("orders".into()).spawn(hear).map(|_| receiver)
 }
 
 /// A report for whoever still listens.

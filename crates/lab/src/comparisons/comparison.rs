@@ -155,7 +155,9 @@ fn outcome(record: &Record, seconds: f64) -> Result<Outcome> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Lab, Results};
     use super::*;
+    use crate::progress::Progress;
     use std::fs::Permissions;
     use std::os::unix::fs::PermissionsExt;
     use std::path::PathBuf;
@@ -213,6 +215,27 @@ mod tests {
         assert_eq!(comparison.make(&program(folder, 1), folder).unwrap().call, Some(Call::Worse));
         let error = comparison.make(&program(folder, 3), folder).unwrap_err().to_string();
         assert_eq!(error, "plimsoll has ended with exit code 3: why");
+    }
+
+    #[test]
+    fn one_that_fails_is_told_and_made_again_and_one_that_was_made_is_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let (keep, comparison) = (folder.path().to_owned(), comparison());
+        let mut lab = Lab {
+            plimsoll: program(&keep, 3),
+            results: Results::open(keep.join("measured.json"), "a CPU".to_owned()).unwrap(),
+            keep: keep.clone(),
+            budget: "170s".to_owned(),
+            comparison_s: 1.0,
+            progress: Progress::new(3.0),
+            failed: Vec::new(),
+        };
+        assert_eq!(lab.outcome(&comparison), None);
+        assert_eq!(lab.failed, ["go-worse-07: plimsoll has ended with exit code 3: why"]);
+        lab.plimsoll = program(&keep, 1);
+        let made = lab.outcome(&comparison).unwrap();
+        lab.plimsoll = program(&keep, 3);
+        assert_eq!(lab.outcome(&comparison), Some(made), "it is not made again");
     }
 
     #[test]

@@ -171,7 +171,7 @@ enum State {
 }
 
 /// One agent.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Agent {
     decoder: Decoder,
     out: Vec<u8>,

@@ -81,7 +81,7 @@ enum Phase {
 }
 
 /// All agents of a coordinator.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Fleet {
     links: Vec<Link>,
     identity: Hello,

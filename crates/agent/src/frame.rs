@@ -30,7 +30,7 @@ pub enum FrameError {
 }
 
 /// Cuts a byte stream into messages.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Decoder {
     bytes: Vec<u8>,
     /// Bytes before it have been handed out.

@@ -95,7 +95,7 @@ pub(crate) enum ProbeSaid {
 }
 
 /// One agent, as the coordinator sees it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Link {
     pub(crate) name: String,
     pub(crate) stage: Stage,

@@ -65,7 +65,7 @@ enum State {
 }
 
 /// The agent on the server's machine.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct RemoteObserver {
     link: Link,
     identity: Hello,

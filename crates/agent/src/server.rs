@@ -45,7 +45,7 @@ pub enum ServerOrder {
 }
 
 /// The agent of one server.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct RemoteServer {
     link: Link,
     identity: Hello,

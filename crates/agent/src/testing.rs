@@ -277,11 +277,7 @@ pub fn probe() -> (ServeProbe, Vec<ProbeMessage>) {
 }
 
 /// What both coordinators make of bytes of an agent that takes part in a probe: nothing that cannot have been measured.
-fn of_probe(
-    mut fleet: Fleet,
-    mut observer: RemoteObserver,
-    pieces: &[&[u8]],
-) -> (Vec<FleetEvent>, Vec<ObserverEvent>) {
+fn of_probe(mut fleet: Fleet, mut observer: RemoteObserver, pieces: &[&[u8]]) -> (Vec<FleetEvent>, Vec<ObserverEvent>) {
     for piece in pieces {
         fleet.on_bytes(0, piece, NS_PER_S, NS_PER_S);
         observer.on_bytes(piece, NS_PER_S, NS_PER_S);

@@ -73,8 +73,8 @@ fn cpu_s(looks: &[Observation], target: &str) -> f64 {
     groups.map(|group| group.figures.cpu_ns).sum::<u64>() as f64 / 1e9
 }
 
-/// Fails unless two CPU times are within 5 % of each other; the kernel tells them in steps of 10 ms, of user and system
-/// time each and of each process.
+/// Fails unless two CPU times are within 5 % of each other, and 30 ms; the kernel tells those of ended processes in steps of 10 ms,
+/// of user and system time each.
 #[track_caller]
 fn same_cpu_time(observed_s: f64, truth_s: f64, what: &str) {
     assert!((observed_s - truth_s).abs() <= 0.05 * truth_s + 0.03, "{what}: {observed_s} is not {truth_s}");

@@ -4,7 +4,7 @@
 //! both sides of the limit in it, or a figure is a bound that the limit lies beyond, the answer is that it is not known.
 
 use crate::goal::Side;
-use crate::goal::parse::{FIRST_BYTE, change, limit, number, question, share, side, time_ns};
+use crate::goal::parse::{FIRST_BYTE, change, limit, number, part, question, side, time_ns};
 use model::{Bound, Estimate, KnownFigure, ParseUnitError, Quantile, Rate, ThresholdRecord, ThresholdState};
 use std::fmt;
 
@@ -213,16 +213,13 @@ fn absolute(name: &str, text: &str) -> Result<(String, Limit), String> {
         "goodput" | "throughput" | "capacity" => text.parse::<Rate>().map_err(unit)?.per_s,
         "cpu-per-request" => time_ns(text)?,
         "cpu" if text.ends_with('%') => {
-            let share = share(text).ok_or_else(|| "a share is written in percent, such as cpu>80%".to_owned())?;
-            return Ok((CPU_SHARE.to_owned(), Limit::Absolute(share)));
+            return Ok((CPU_SHARE.to_owned(), Limit::Absolute(part(text, "cpu>80%")?)));
         }
         "cpu" => number(text).ok_or("it is a share, such as cpu>80%, or a number of CPUs, such as cpu>1.5")?,
         other if text.ends_with('%') && !matches!(other, "errors" | "send-rate" | SLO) => {
             return Err(format!("a change has a sign, such as {name}>+10%"));
         }
-        "errors" | "send-rate" | SLO => {
-            share(text).ok_or_else(|| format!("a share is written in percent, such as {}", example(&known)))?
-        }
+        "errors" | "send-rate" | SLO => part(text, example(&known))?,
         other => limit(other, text)?.1,
     };
     Ok((known, Limit::Absolute(limit)))
@@ -315,6 +312,8 @@ mod tests {
             ("ttfb-p99>10%", "a change has a sign, such as ttfb-p99>+10%"),
             ("p99>10%", "a change has a sign, such as p99>+10%"),
             ("errors>0.1", "in percent, such as errors>0.1%"),
+            ("slo<150%", "a share is at most 100%"),
+            ("cpu>120%", "a share is at most 100%"),
             ("p100>1ms", "there are quantiles such as p50, p95, p99.9 and max"),
             ("godput<1000", "did you mean goodput?"),
             ("rps<1000", "did you mean goodput?"),

@@ -59,7 +59,7 @@ pub(crate) fn side(text: &str) -> (Side, &str) {
 
 /// Quantity by its name, and its limit.
 pub(crate) fn limit(name: &str, text: &str) -> Result<(Quantity, f64), String> {
-    let share = || share(text).ok_or_else(|| format!("a share is written in percent, such as {}", example(name)));
+    let share = || part(text, example(name));
     match name {
         "errors" => Ok((Quantity::Errors, share()?)),
         "send-rate" => Ok((Quantity::SendRate, share()?)),
@@ -99,11 +99,6 @@ fn impossible(condition: &Condition, name: &str, limit: &str) -> Option<String> 
     if is_upper == is_better_high {
         let (from, sign) = if is_better_high { ("below", '>') } else { ("above", '<') };
         return Some(format!("a goal bounds {name} from {from}; write {name}{sign}{limit}"));
-    }
-    let is_share =
-        matches!(condition.quantity, Quantity::Errors | Quantity::SendRate | Quantity::Slo | Quantity::CpuShare);
-    if is_share && condition.limit > 1.0 {
-        return Some("a share is at most 100%".to_owned());
     }
     let is_nothing = match condition.side {
         Side::Below => condition.limit <= 0.0,
@@ -179,6 +174,12 @@ fn example(name: &str) -> &'static str {
 /// Share that a number of percent is; none without the sign.
 pub(crate) fn share(text: &str) -> Option<f64> {
     number(text.strip_suffix('%')?).map(|percent| percent / 100.0)
+}
+
+/// Share of a whole, such as a figure has whose condition is `example`.
+pub(crate) fn part(text: &str, example: &str) -> Result<f64, String> {
+    let share = share(text).ok_or_else(|| format!("a share is written in percent, such as {example}"))?;
+    if share <= 1.0 { Ok(share) } else { Err("a share is at most 100%".to_owned()) }
 }
 
 /// A change that is written with its sign: `-3%`, `+10%`.

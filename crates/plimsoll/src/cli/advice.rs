@@ -12,6 +12,9 @@ use std::ffi::OsString;
 /// The verb that loads a URL.
 const LOADING: &str = "run";
 
+/// The verb that takes a server with its settings.
+const SERVING: &str = "serve";
+
 /// A flag without a value, which others take as a rate.
 const QUIET: &str = "-q";
 
@@ -62,6 +65,9 @@ fn of_flag(flag: &str, words: &[String]) -> Option<String> {
     let is_rate = |pair: &[String]| pair[0] == QUIET && pair[1] == flag && flag.parse::<f64>().is_ok();
     if words.windows(2).any(is_rate) {
         return Some(format!("{QUIET} is the rate of hey and oha, and takes no value here; write here: -R PER_SECOND"));
+    }
+    if words.iter().any(|word| word == SERVING) && !flag.starts_with('-') && flag.contains('=') {
+        return Some("a server and its settings are one argument: plimsoll serve 'nginx workers=2'".to_owned());
     }
     let cli = Cli::command();
     let Some(verb) = words.iter().find_map(|word| cli.find_subcommand(word)) else {
@@ -157,6 +163,13 @@ mod tests {
     #[test]
     fn a_number_behind_quiet_is_a_rate_of_other_tools() {
         assert!(tip("plimsoll run http://127.0.0.1:1/ -q 100").contains("-R PER_SECOND"));
+    }
+
+    /// "-workers is a flag of hey and vegeta".
+    #[test]
+    fn a_setting_beside_its_server_is_no_flag_of_another_tool() {
+        let tip = tip("plimsoll serve nginx workers=2 --print-config");
+        assert_eq!(tip, "a server and its settings are one argument: plimsoll serve 'nginx workers=2'");
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub(crate) struct MeasuredArgs {
         long,
         value_name = "TIME",
         help_heading = "Output",
-        value_parser = Duration::with_unit
+        value_parser = objective
     )]
     pub(crate) slo: Option<Duration>,
     /// Quantiles of the latencies to show beside p50, p90, p95, p99, p99.9 and max, such as p75,p97.5
@@ -193,4 +193,12 @@ pub(crate) struct OutputArgs {
     /// True for a step of an experiment, whose result is stored and not printed.
     #[arg(skip)]
     pub(crate) is_step: bool,
+}
+
+/// The time of `--slo`: no response takes no time.
+fn objective(text: &str) -> Result<Duration, String> {
+    match Duration::with_unit(text)? {
+        Duration { ns: 0 } => Err("no response takes 0; write for example 200ms".to_owned()),
+        objective => Ok(objective),
+    }
 }

@@ -3,10 +3,10 @@
 use crate::Named;
 use crate::record::AnyRecord;
 use crate::words::fact::{About, Fact, Tone};
-use crate::words::observed::cores_number;
+use crate::words::unit::Unit;
 use crate::words::verdict::{self, state_word};
 use crate::words::{agents, brief, interrupted, limiter, next, recording, sent, served, thresholds};
-use model::human::{bytes, percent, percent_exact, plural, rate, time};
+use model::human::{percent, plural, rate, time};
 use model::{CapacityRecord, ConditionRecord, TrialRecord};
 
 /// Columns of [`row`].
@@ -219,21 +219,12 @@ fn value(one: &ConditionRecord) -> String {
 }
 
 fn shown(condition: &str, value: Option<f64>) -> String {
-    let Some(value) = value else { return "-".to_owned() };
-    let name = condition.split(['<', '>']).next().unwrap_or_default();
-    match name {
-        "errors" | "send-rate" => percent_exact(value),
-        "cpu" if condition.ends_with('%') => percent(value),
-        "cpu" => format!("{} CPUs", cores_number(value)),
-        "rss" => bytes(value as u64),
-        _ => time(value),
-    }
+    value.map_or_else(|| "-".to_owned(), |value| Unit::of(condition).text(value))
 }
 
 /// True if it is a condition on a response time.
 pub(crate) fn is_latency(one: &ConditionRecord) -> bool {
-    let name = one.condition.split(['<', '>']).next().unwrap_or_default();
-    !["errors", "send-rate", "cpu", "rss"].contains(&name)
+    Unit::of(&one.condition) == Unit::Time
 }
 
 /// A capacity in a line among others.

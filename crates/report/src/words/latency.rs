@@ -135,6 +135,7 @@ mod tests {
         assert_eq!(Latency::SendDelay.cell(&late, Quantile::P99), "2.00 ms");
         let cut = run("ER-05", &Quantile::P99.at_least_figure());
         assert_eq!(Latency::Service.cell(&cut, Quantile::P99), ">= 2.00 ms", "the timeout cuts both");
+        assert_eq!(Latency::Response.cell(&cut, Quantile::P99), ">= 4.00 ms", "for so long a request had waited");
     }
 
     #[test]

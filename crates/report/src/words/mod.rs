@@ -36,6 +36,7 @@ pub(crate) mod sweep;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod thresholds;
+pub(crate) mod unit;
 pub(crate) mod verdict;
 
 use crate::record::AnyRecord;

@@ -118,15 +118,17 @@ fn objective(record: &RunRecord) -> Option<String> {
     ))
 }
 
-/// What became of the requests; nothing when none failed.
+/// What became of the requests; nothing when none failed and all ended.
 fn requests(record: &RunRecord) -> Vec<Fact> {
     let requests = &record.requests;
     let failed = sum(requests.failures.values().copied());
-    if failed == 0 {
-        return Vec::new();
-    }
+    let unfinished = match requests.counts.unfinished {
+        0 if failed == 0 => return Vec::new(),
+        0 => String::new(),
+        n => format!(", {} without a response when the load was ended", count(n)),
+    };
     let all = format!(
-        "{} planned, {} sent, {} answered, {} good, {} failed ({})",
+        "{} planned, {} sent, {} answered, {} good, {} failed ({}){unfinished}",
         count(requests.counts.planned),
         count(requests.counts.sent),
         count(requests.counts.completed),
@@ -137,7 +139,7 @@ fn requests(record: &RunRecord) -> Vec<Fact> {
     let status = (!requests.status.is_empty()).then(|| most_frequent(&requests.status));
     let facts = [
         Fact::known(About::Requests, "requests", Some(all)),
-        Fact::known(About::Requests, "failures", Some(most_frequent(&requests.failures))),
+        Fact::known(About::Requests, "failures", (failed > 0).then(|| most_frequent(&requests.failures))),
         Fact::known(About::Requests, "status", status),
     ];
     facts.into_iter().flatten().collect()

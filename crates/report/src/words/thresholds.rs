@@ -3,9 +3,9 @@
 use crate::record::AnyRecord;
 use crate::words::fact::{About, Fact, Tone};
 use crate::words::history::signed;
-use crate::words::observed::cores_number;
-use model::human::{bytes, percent, percent_exact, rate, time};
-use model::{Aborted, Bound, KnownFigure, ThresholdRecord, ThresholdState};
+use crate::words::unit::Unit;
+use model::human::time;
+use model::{Aborted, KnownFigure, ThresholdRecord, ThresholdState};
 
 /// Columns of [`row`].
 pub(crate) const HEADER: [&str; 4] = ["fails if", "state", "measured", "why"];
@@ -82,58 +82,10 @@ pub(crate) fn why_aborted(Aborted { at_ns, over_ns, condition }: &Aborted) -> St
     )
 }
 
-/// How values of a figure are shown.
-#[derive(Clone, Copy)]
-enum Unit {
-    Rate,
-    Share,
-    Cpus,
-    Bytes,
-    Time,
-}
-
-impl Unit {
-    /// That of the figure of a condition.
-    fn of(condition: &str) -> Self {
-        let (name, limit) = condition.split_once(['<', '>']).unwrap_or((condition, ""));
-        let is_change = limit.trim_start_matches('=').starts_with(['+', '-']);
-        match name {
-            "goodput" | "throughput" | "capacity" => Self::Rate,
-            "errors" | "send-rate" | "slo" => Self::Share,
-            "cpu" if limit.ends_with('%') && !is_change => Self::Share,
-            "cpu" => Self::Cpus,
-            "rss" => Self::Bytes,
-            _ => Self::Time,
-        }
-    }
-
-    fn text(self, value: f64) -> String {
-        match self {
-            Self::Rate => rate(value),
-            Self::Share if value < 0.1 => percent(value),
-            Self::Share => percent_exact(value),
-            Self::Cpus => format!("{} CPUs", cores_number(value)),
-            Self::Bytes => bytes(value as u64),
-            Self::Time => time(value),
-        }
-    }
-
-    /// With its interval, or the side on which it is.
-    fn known(self, known: KnownFigure) -> String {
-        let value = self.text(known.value);
-        match (known.bound, known.low, known.high) {
-            (Some(Bound::AtLeast), _, _) => format!(">= {value}"),
-            (Some(Bound::AtMost), _, _) => format!("<= {value}"),
-            (None, Some(low), Some(high)) => format!("{value} ({} to {})", self.text(low), self.text(high)),
-            _ => value,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{Estimate, ThresholdState};
+    use model::{Bound, Estimate, ThresholdState};
 
     fn record(condition: &str, value: Option<KnownFigure>) -> ThresholdRecord {
         ThresholdRecord {

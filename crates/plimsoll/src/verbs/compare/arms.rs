@@ -29,6 +29,7 @@ use model::{
 };
 use observe::TakenFingerprint;
 use stack::Spec;
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -155,14 +156,22 @@ fn begin(
     cpus: Option<&DuetSet>,
     stop: &Arc<AtomicBool>,
 ) -> Result<Session, CommandError> {
-    let create = |session: &Session| store::create(args.output.output.as_deref(), "compare", &session.started);
+    // No variant is to blame for a directory that cannot be written to.
+    let is_of_directory = Cell::new(false);
+    let create = |session: &Session| {
+        let created = store::create(args.output.output.as_deref(), "compare", &session.started);
+        created.inspect_err(|_| is_of_directory.set(true))
+    };
     let agents = AgentsFrom::Start(&checked.target.machines);
     let options = SessionOptions {
         quiet: args.output.quiet,
         is_known: false,
         ..session_options(args, &checked.target, arm, agents, cpus, stop)?
     };
-    Session::new(options, create).map_err(|error| named(&arm.name, error))
+    Session::new(options, create).map_err(|error| match is_of_directory.get() {
+        true => error,
+        false => named(&arm.name, error),
+    })
 }
 
 /// A session of another variant, or of the baseline once more, with its server on these CPUs.

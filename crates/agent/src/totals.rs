@@ -61,9 +61,9 @@ impl Totals {
         ];
         let maps = status.values().chain(failures.values()).copied();
         let mix = mix.iter().flat_map(|MixCount { completed, good, response_ns }| [*completed, *good, *response_ns]);
-        // The least of all waits is no sum, and squares are added up to the largest number that there is.
+        // The least of all times is no sum, and squares are added up to the largest number that there is.
         let fairness = fairness.as_ref().map(
-            |Fairness { connections, answered, starved, starved_ns: _, responses, squares: _ }| {
+            |Fairness { connections, answered, starved, starved_ns: _, quiet_ns: _, responses, squares: _ }| {
                 [*connections, *answered, *starved, *responses]
             },
         );

@@ -108,6 +108,8 @@ pub(crate) struct Core {
     over_ns: Option<u64>,
     /// When to ask again whether the account of that time is there; ns.
     next_end_look_ns: u64,
+    /// When the last response of the window came; none before. ns
+    answered_ns: Option<u64>,
     /// True once the connections have been counted.
     has_counted: bool,
     ended: bool,
@@ -138,6 +140,7 @@ impl Core {
             kept_sends: kept_sends(&job.pace, window.start_ns()),
             over_ns: None,
             next_end_look_ns: u64::MAX,
+            answered_ns: None,
             has_counted: false,
             ended: false,
             conns,
@@ -553,11 +556,12 @@ impl Core {
     }
 
     fn end(&mut self, now: u64) {
-        self.ended = true;
         // The window of a number of requests ended with the last of them.
         let at = self.over_ns.filter(|over_ns| self.in_window(*over_ns)).unwrap_or(now);
         self.ticks.advance(at);
         self.count_connections(at);
+        self.count_unfinished(at);
+        self.ended = true;
         self.aside.finish(self.ticks.current());
         self.ticks.finish(at);
     }

@@ -204,6 +204,8 @@ struct Sim {
     prolonged_ns: Option<u64>,
     /// A window that is decided at its begin, while the core handles what comes at that instant.
     decided_ns: Option<(u64, u64)>,
+    /// When the load is ended before its time, if it is.
+    stopped_ns: Option<u64>,
 }
 
 /// Everything a simulated run has said.
@@ -244,6 +246,7 @@ impl Sim {
             marks: Arc::default(),
             prolonged_ns: None,
             decided_ns: None,
+            stopped_ns: None,
         }
     }
 
@@ -300,6 +303,9 @@ impl Sim {
             }
             if let Some((start_ns, end_ns)) = self.decided_ns.take_if(|(start_ns, _)| now >= *start_ns) {
                 shared.decide(start_ns, end_ns);
+            }
+            if self.stopped_ns.is_some_and(|stopped_ns| now >= stopped_ns) {
+                shared.stop();
             }
         });
         Seen { arrivals: net.arrivals, connects: net.connects, sends: net.sends, aborts: net.aborts, ..seen }

@@ -6,7 +6,7 @@
 
 use crate::goal::parse::FIRST_BYTE;
 use crate::threshold::{SLO, Threshold};
-use model::{Aborted, Histograms, KnownFigure, Load, NS_PER_S, Phase, Plan, Quantile, ThresholdState, Tick};
+use model::{Aborted, Bound, Histograms, KnownFigure, Load, NS_PER_S, Phase, Plan, Quantile, ThresholdState, Tick};
 use std::collections::VecDeque;
 
 /// Time over which a condition has to hold: a single bad second is no reason to give a measurement up.
@@ -84,7 +84,7 @@ impl AbortWatch {
             return None;
         }
         self.conditions.iter().find_map(|condition| {
-            let value = self.figure(condition, over_ns).map(KnownFigure::exactly);
+            let value = self.figure(condition, over_ns);
             let condition = condition.judge(value, None);
             let is_met = condition.state == ThresholdState::Failed;
             is_met.then_some(Aborted { at_ns: tick.to_ns, over_ns, condition })
@@ -92,27 +92,32 @@ impl AbortWatch {
     }
 
     /// The figure of a condition over the last seconds; none where nothing is known of it.
-    fn figure(&self, condition: &Threshold, over_ns: u64) -> Option<f64> {
+    fn figure(&self, condition: &Threshold, over_ns: u64) -> Option<KnownFigure> {
+        let exactly = |value: f64| Some(KnownFigure::exactly(value));
         let sum = |of: fn(&Tick) -> u64| self.ticks.iter().map(of).sum::<u64>() as f64;
         let per_s = |n: f64| n * NS_PER_S as f64 / over_ns as f64;
-        let share = |part: f64, all: f64| (all > 0.0).then(|| part / all);
+        let share = |part: f64, all: f64| (all > 0.0).then(|| KnownFigure::exactly(part / all));
         if let Some(quantile) = condition.quantile() {
             return self.quantile(quantile, condition.figure().starts_with(FIRST_BYTE));
         }
         match condition.figure() {
-            "goodput" => Some(per_s(sum(|tick| tick.flow.good))),
-            "throughput" => Some(per_s(sum(|tick| tick.flow.completed))),
+            "goodput" => exactly(per_s(sum(|tick| tick.flow.good))),
+            "throughput" => exactly(per_s(sum(|tick| tick.flow.completed))),
             "errors" => {
                 let failed = sum(|tick| tick.flow.failed);
                 share(failed, failed + sum(|tick| tick.flow.good))
             }
-            "send-rate" => self.sent_share(over_ns),
+            "send-rate" => self.sent_share(over_ns).and_then(exactly),
             SLO => {
-                self.slo_ns?;
-                let all = sum(|tick| tick.cohort.counts.good) + sum(|tick| tick.cohort.failed());
-                share(sum(|tick| tick.cohort.counts.within_slo), all)
+                let slo_ns = self.slo_ns?;
+                let ended = sum(|tick| tick.cohort.counts.good) + sum(|tick| tick.cohort.failed());
+                let waiting = self.waiting_for().filter(|(wait_ns, _)| *wait_ns >= slo_ns).map(|(_, n)| n);
+                share(sum(|tick| tick.cohort.counts.within_slo), ended + waiting.fold(0.0, f64::max))
             }
-            "mean" => Some(self.merged().response).filter(|all| !all.is_empty()).map(|all| all.summary().mean_ns),
+            "mean" => {
+                let response = self.merged().response;
+                (!response.is_empty()).then(|| KnownFigure::exactly(response.summary().mean_ns))
+            }
             _ => None,
         }
     }
@@ -124,10 +129,36 @@ impl AbortWatch {
         self.is_open.then_some(1.0 - late_ns as f64 / over_ns as f64)
     }
 
-    fn quantile(&self, quantile: Quantile, of_first_byte: bool) -> Option<f64> {
+    /// A quantile of the latencies of these seconds. Where requests have waited for longer, and are so many that they reach the
+    /// quantile, it is at least as long as they have: a server that answers nothing any more has no slow responses.
+    fn quantile(&self, quantile: Quantile, of_first_byte: bool) -> Option<KnownFigure> {
         let all = self.merged();
         let latency = if of_first_byte { all.first_byte } else { all.response };
-        (!latency.is_empty()).then(|| latency.quantile(quantile.share()) as f64)
+        let ended_ns = (!latency.is_empty()).then(|| latency.quantile(quantile.share()) as f64);
+        let ended = latency.count() as f64;
+        let reaches = |waiting: f64| waiting >= 1.0 && waiting > (1.0 - quantile.share()) * (ended + waiting);
+        // Of a request that waits nobody knows whether its first byte has come.
+        let waits = self.waiting_for().filter(|(_, waiting)| !of_first_byte && reaches(*waiting));
+        let at_least_ns = waits.map(|(wait_ns, _)| wait_ns as f64).fold(0.0, f64::max);
+        match ended_ns {
+            Some(ended_ns) if ended_ns >= at_least_ns => Some(KnownFigure::exactly(ended_ns)),
+            None if at_least_ns == 0.0 => None,
+            _ => Some(KnownFigure { bound: Some(Bound::AtLeast), ..KnownFigure::exactly(at_least_ns) }),
+        }
+    }
+
+    /// How many requests have waited for at least so long, for each number of whole seconds; ns. At some instant of the last
+    /// second as many were out as in its mean, and of these at most those are younger that were sent since.
+    fn waiting_for(&self) -> impl Iterator<Item = (u64, f64)> {
+        let last = self.ticks.back();
+        let out = last.map_or(0.0, |tick| tick.flow.outstanding_ns as f64 / (tick.to_ns - tick.from_ns).max(1) as f64);
+        let mut sent = last.map_or(0, |tick| tick.flow.sent);
+        let mut wait_ns = 0;
+        self.ticks.iter().rev().skip(1).map(move |tick| {
+            sent += tick.flow.sent;
+            wait_ns += tick.to_ns - tick.from_ns;
+            (wait_ns, (out - sent as f64).max(0.0))
+        })
     }
 
     fn merged(&self) -> Histograms {
@@ -219,6 +250,29 @@ mod tests {
             tick
         });
         assert_eq!(ended_after("slo<50%", slow), Some((4, "slo<50%".to_owned(), 0.45)));
+    }
+
+    /// Eight connections waited for 20 s, and `p99>1s` ended nothing: no response was slow, as there was none.
+    #[test]
+    fn a_server_that_stops_to_answer_is_as_slow_as_the_requests_that_wait() {
+        let hung = |at: u64| {
+            let mut tick = if at < 3 { second(at, 1000, 0) } else { second(at, 0, 0) };
+            tick.flow.outstanding_ns = 8 * NS_PER_S;
+            tick
+        };
+        let seconds = || (0..20).map(hung);
+        // Eight are not 1 % of the responses of five seconds as long as there is one of 1,000 among these.
+        assert_eq!(ended_after("p99>1s", seconds()), Some((7, "p99>1s".to_owned(), 4e9)));
+        assert_eq!(ended_after("max>1s", seconds()), Some((5, "max>1s".to_owned(), 2e9)));
+        assert_eq!(ended_after("slo<50%", seconds()), Some((7, "slo<50%".to_owned(), 0.0)));
+        assert_eq!(ended_after("ttfb-p99>1s", seconds()), None, "their first bytes may have come");
+        // An open loop of 100/s whose responses take 2 s has 200 out, and all of them are younger than that.
+        let slow = |at: u64| {
+            let mut tick = second(at, 100, 0);
+            tick.flow.outstanding_ns = 200 * NS_PER_S;
+            tick
+        };
+        assert_eq!(ended_after("max>2s", (0..20).map(slow)), None);
     }
 
     #[test]

@@ -167,6 +167,13 @@ pub struct Counts {
     pub within_slo: u64,
     /// Requests without an answer at their deadline; their elapsed time is in the histograms as a lower bound.
     pub censored: u64,
+    /// Requests that were due and neither answered nor failed when the load was ended before its time; they are in no
+    /// histogram.
+    #[serde(default)]
+    pub unfinished: u64,
+    /// Sum of the times since these were due; ns.
+    #[serde(default)]
+    pub unfinished_ns: u64,
 }
 
 /// What became of the requests intended inside the measured window, however late they ended.
@@ -202,6 +209,9 @@ pub struct Fairness {
     pub starved: u64,
     /// The shortest of these waits within the window, a lower bound of what their requests took; none without one. ns
     pub starved_ns: Option<u64>,
+    /// Time from the last response of the window to its end; none without a response. ns
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quiet_ns: Option<u64>,
     /// Responses in the window.
     pub responses: u64,
     /// Sum over the connections of the squares of their responses.
@@ -277,11 +287,12 @@ impl Fairness {
 
     /// Adds `other` to `self`.
     pub fn add(&mut self, other: &Self) {
-        let Self { connections, answered, starved, starved_ns, responses, squares } = other;
+        let Self { connections, answered, starved, starved_ns, quiet_ns, responses, squares } = other;
         self.connections += connections;
         self.answered += answered;
         self.starved += starved;
         self.starved_ns = [self.starved_ns, *starved_ns].into_iter().flatten().min();
+        self.quiet_ns = [self.quiet_ns, *quiet_ns].into_iter().flatten().min();
         self.responses += responses;
         self.squares = self.squares.saturating_add(*squares);
     }
@@ -313,11 +324,11 @@ impl Counts {
 
     /// All of them. Sums and limits are made from this list, which does not compile without each counter.
     #[must_use]
-    pub fn each(mut self) -> [u64; 10] {
+    pub fn each(mut self) -> [u64; 12] {
         self.each_mut().map(|n| *n)
     }
 
-    const fn each_mut(&mut self) -> [&mut u64; 10] {
+    const fn each_mut(&mut self) -> [&mut u64; 12] {
         let Self {
             planned,
             sent,
@@ -329,6 +340,8 @@ impl Counts {
             broken_response_ns,
             within_slo,
             censored,
+            unfinished,
+            unfinished_ns,
         } = self;
         [
             planned,
@@ -341,6 +354,8 @@ impl Counts {
             broken_response_ns,
             within_slo,
             censored,
+            unfinished,
+            unfinished_ns,
         ]
     }
 }
@@ -420,7 +435,8 @@ mod tests {
     fn a_cohort_is_written_as_one_object_in_the_order_of_earlier_logs() {
         let text = concat!(
             r#"{"planned":1,"sent":2,"completed":3,"good":4,"body_checked":5,"bodies_compared":6,"bodies_other":7,"#,
-            r#""broken_response_ns":8,"within_slo":10,"censored":9,"status":{"200":10},"failures":{}}"#
+            r#""broken_response_ns":8,"within_slo":10,"censored":9,"unfinished":11,"unfinished_ns":12,"#,
+            r#""status":{"200":10},"failures":{}}"#
         );
         let cohort: Cohort = serde_json::from_str(text).unwrap();
         assert_eq!((cohort.counts.planned, cohort.counts.censored), (1, 9));

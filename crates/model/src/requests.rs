@@ -40,6 +40,10 @@ struct RecordedCounts {
     broken_response_ns: u64,
     #[serde(default, skip_serializing_if = "is_zero")]
     within_slo: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    unfinished: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    unfinished_ns: u64,
 }
 
 impl Requests {

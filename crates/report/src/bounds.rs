@@ -13,7 +13,13 @@ pub(crate) fn response_quantile(
     quantile: Quantile,
     ns: impl Into<Option<u64>>,
 ) -> Option<KnownFigure> {
-    known_quantile(verdict, quantile, ns.into(), response_bound(verdict, quantile))
+    let known = known_quantile(verdict, quantile, ns.into(), response_bound(verdict, quantile))?;
+    // What had no response yet is in no histogram, and may have waited for longer than what the histogram has.
+    let at_least_ns = match known.bound {
+        Some(Bound::AtLeast) => figure(verdict, bounding::QUANTILE_CUT, &quantile.at_least_figure()).unwrap_or(0.0),
+        _ => 0.0,
+    };
+    Some(KnownFigure { value: known.value.max(at_least_ns), ..known })
 }
 
 /// The same of the service time, which begins when the request is sent.
@@ -44,7 +50,12 @@ fn service_bound(verdict: &Verdict, quantile: Quantile) -> Option<Bound> {
 
 /// True if `rule` has fired with a figure of this name.
 fn has_figure(verdict: &Verdict, rule: &str, name: &str) -> bool {
-    finding_of(verdict, rule).is_some_and(|found| found.evidence.contains_key(name))
+    figure(verdict, rule, name).is_some()
+}
+
+/// The figure of this name with which `rule` has fired; none if it has not.
+fn figure(verdict: &Verdict, rule: &str, name: &str) -> Option<f64> {
+    finding_of(verdict, rule)?.evidence.get(name).copied()
 }
 
 /// True if CPU time that was taken makes the numbers bounds.

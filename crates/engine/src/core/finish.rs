@@ -45,6 +45,7 @@ impl Core {
         let has_come_in_window = self.in_window(now);
         let c = &mut self.conns[conn];
         c.answered += u64::from(has_come_in_window);
+        self.answered_ns = if has_come_in_window { Some(now) } else { self.answered_ns };
         c.fruitless = 0;
         c.has_served = true;
         let flight = c.flights[place];

@@ -206,6 +206,36 @@ fn connections_of_a_number_of_requests_are_counted_with_the_last_answer() {
     assert_eq!((fairness.answered, fairness.starved, fairness.responses), (64, 0, 64));
 }
 
+/// A server that stops to answer: 84 % of the rate was told to be what chance had offered, as what found no connection was not
+/// counted, and connections were told to be kept from the others.
+#[test]
+fn requests_that_an_early_end_leaves_without_an_outcome_are_counted_whether_they_were_sent_or_not() {
+    let mut sim = Sim::open(Arrivals::Constant, 100.0, 16, 10);
+    (sim.beforehand, sim.stopped_ns) = (Some(1), Some(4 * NS_PER_S));
+    let seen = sim.run(|now| if now < 3 * NS_PER_S { Answer::At(now + 1_000_000) } else { Answer::Never });
+    let counts = seen.cohort.counts;
+    assert!((399..=401).contains(&counts.planned), "100/s for four seconds: {counts:?}");
+    assert_eq!((counts.sent, counts.good + counts.unfinished), (counts.good + 16, counts.planned), "{counts:?}");
+    // They were due evenly over the last second.
+    let mean_ns = counts.unfinished_ns / counts.unfinished;
+    assert!((490_000_000..=510_000_000).contains(&mean_ns), "{mean_ns}");
+    let fairness = seen.cohort.fairness.expect("they are counted");
+    assert_eq!((fairness.answered, fairness.starved), (1, 15));
+    let (starved_ns, quiet_ns) =
+        (fairness.starved_ns.expect("they wait"), fairness.quiet_ns.expect("one was answered"));
+    assert!(quiet_ns > starved_ns, "nobody was answered while they waited: {fairness:?}");
+}
+
+#[test]
+fn a_load_that_comes_to_its_end_leaves_no_request_without_an_outcome() {
+    for sim in [Sim::closed(8, 3), Sim::open(Arrivals::Constant, 100.0, 16, 3)] {
+        let seen = sim.run(|now| if now < 2 * NS_PER_S { Answer::At(now + 1_000_000) } else { Answer::Never });
+        let counts = seen.cohort.counts;
+        assert_eq!((counts.unfinished, counts.unfinished_ns), (0, 0), "{counts:?}");
+        assert_eq!(counts.planned, counts.good + counts.censored, "{counts:?}");
+    }
+}
+
 #[test]
 fn the_first_byte_has_a_time_of_its_own() {
     let seen = Sim::closed(4, 10).run(|now| Answer::InPieces(now + 2_000_000, now + 10_000_000));

@@ -54,14 +54,15 @@ pub(crate) fn per_iteration(evidence: &Evidence, n: u64) -> f64 {
     n as f64 / f64::from(evidence.iterations.max(1))
 }
 
-/// Connections without any answer in the window while others had theirs in a fraction of it: not slow, but never served.
+/// Connections without any answer in the window while others had theirs in a fraction of the wait: not slow, but never served.
+/// Where nobody has an answer any more, the server has stopped, and keeps no connection from the others.
 pub(crate) fn starved(evidence: &Evidence) -> Option<Fairness> {
     /// Multiple of the 99th percentile that a wait is longer than.
     const LONGER: u64 = 10;
     /// A shorter wait is none.
     const WAIT_MIN_NS: u64 = NS_PER_S / 2;
     let fairness = evidence.connections.fairness.filter(|it| it.answered > 0 && it.starved > 0)?;
-    let wait_ns = fairness.starved_ns?;
+    let wait_ns = fairness.starved_ns?.saturating_sub(fairness.quiet_ns.unwrap_or(0));
     (wait_ns >= WAIT_MIN_NS && wait_ns >= LONGER.saturating_mul(evidence.latency.response.p99_ns)).then_some(fairness)
 }
 

@@ -35,6 +35,7 @@ fn connections_that_are_never_served_are_starved() {
             answered,
             starved,
             starved_ns: Some(30 * NS_PER_S),
+            quiet_ns: Some(0),
             responses: 30_000,
             squares: 30_000 * 30_000 / answered.max(1),
         });
@@ -62,6 +63,7 @@ fn connections_that_are_never_served_are_starved() {
         answered: 8,
         starved: 24,
         starved_ns: Some(30 * NS_PER_S),
+        quiet_ns: Some(0),
         responses: 30_000,
         squares: 30_000 * 30_000 / 8,
     });
@@ -378,8 +380,8 @@ fn connections_that_are_never_served_do_not_explain_a_curve_that_bent_before() {
             let connections = point.load as u64;
             let answered = connections - starved;
             let starved_ns = Some(30 * NS_PER_S);
-            point.evidence.connections.fairness =
-                Some(model::Fairness { connections, answered, starved, starved_ns, responses: 9, squares: 9 });
+            let fairness = model::Fairness { connections, answered, starved, starved_ns, ..model::Fairness::default() };
+            point.evidence.connections.fairness = Some(fairness);
         }
         limiter_of_sweep(&sweep, &LimiterContext::default()).unwrap()
     };

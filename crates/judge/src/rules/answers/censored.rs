@@ -16,8 +16,9 @@ pub(crate) const RULE: Rule = Rule {
     detects: "A longer timeout would raise the latency quantiles.",
     fires: &[Fires::bound(
         "A request had no response within the timeout, the slowest response took more than 95 % of the timeout, \
-             or connections waited for their first response until the end of the window, for at least 0.5 s and 10 \
-             times the p99.",
+             connections waited for their first response until the end of the window, for at least 0.5 s and 10 \
+             times the p99, or the load was ended early while requests waited, on average for longer than the slowest \
+             response took.",
     )],
     remarks: "Without a response to some requests the maximum is a lower bound, and so is each quantile that their \
               share reaches: p99 from 1 % on.",
@@ -35,6 +36,9 @@ fn check(evidence: &Evidence) -> Outcome {
     let told = (!cut.is_empty()).then(|| cut_off(evidence, share, &cut));
     let mut figures: BTreeMap<_, _> =
         cut.iter().map(|(quantile, ns)| (quantile.at_least_figure(), *ns as f64)).collect();
+    if let Some(wait_ns) = unfinished_wait_ns(evidence) {
+        return unfinished(evidence, wait_ns, told, figures);
+    }
     if let Some(fairness) = starved(evidence) {
         return never_answered(evidence, &fairness, told, figures);
     }
@@ -57,9 +61,50 @@ fn cut_off(evidence: &Evidence, share: f64, cut: &[Cut]) -> String {
     } else {
         format!("the slowest response came just before the timeout of {timeout}")
     };
-    let names: Vec<_> = cut.iter().map(|(quantile, _)| quantile.to_string()).collect();
+    let cut: Vec<Quantile> = cut.iter().map(|(quantile, _)| *quantile).collect();
+    format!("{why}: {}", lower_bounds(&cut))
+}
+
+fn lower_bounds(quantiles: &[Quantile]) -> String {
+    let names: Vec<_> = quantiles.iter().map(ToString::to_string).collect();
     let plural = if names.len() == 1 { "is a lower bound" } else { "are lower bounds" };
-    format!("{why}: {} {plural}", list(&names))
+    format!("{} {plural}", list(&names))
+}
+
+/// Mean time for which requests had waited when the load was ended early, where that is longer than the slowest response took;
+/// none where it is not. ns
+fn unfinished_wait_ns(evidence: &Evidence) -> Option<u64> {
+    let counts = &evidence.cohort.counts;
+    let mean_ns = counts.unfinished_ns.checked_div(counts.unfinished)?;
+    (mean_ns > evidence.latency.response.max_ns).then_some(mean_ns)
+}
+
+/// Requests that had no outcome when the load was ended early. What the timeout has cut of the others is `told` as well, with
+/// its `figures`.
+fn unfinished(evidence: &Evidence, wait_ns: u64, told: Option<String>, mut figures: BTreeMap<String, f64>) -> Outcome {
+    let counts = &evidence.cohort.counts;
+    let share = counts.unfinished as f64 / (counts.unfinished + counts.completed + counts.censored) as f64;
+    let is_cut = |quantile: &Quantile| share >= 1.0 - quantile.share();
+    let cut: Vec<Quantile> = quantiles(evidence).into_iter().filter(is_cut).chain([Quantile::MAX]).collect();
+    let message = format!(
+        "{} requests ({}) had no response when the load was ended, and had waited for {} on average: {}{}",
+        count(counts.unfinished),
+        percent(share),
+        time(wait_ns as f64),
+        lower_bounds(&cut),
+        told.map_or_else(String::new, |told| format!("; {told}"))
+    );
+    // At least one of them waited as long as all on average. Of a quantile that they reach not even that is known.
+    let response = Quantiles::from(evidence.latency.response.clone());
+    let of_others = |quantile: Quantile| quantile.of(&response).map_or(0.0, |ns| ns as f64);
+    figures.extend(cut.iter().map(|quantile| match *quantile {
+        Quantile::MAX => (quantile.at_least_figure(), wait_ns as f64),
+        _ => (quantile.at_least_figure(), of_others(*quantile)),
+    }));
+    figures.extend([("unfinished".to_owned(), counts.unfinished as f64), ("share".to_owned(), share)]);
+    let remedy =
+        "read the server's log for the time before the end, and let the load run until its requests have ended";
+    bound(message, remedy.to_owned(), figures)
 }
 
 /// Connections that got nothing in the window: their requests began before it, or end after it. What the timeout has cut of
@@ -118,8 +163,15 @@ mod tests {
     fn connections_never_answered_in_a_short_run_are_lower_bounds() {
         let mut evidence = clean_run();
         let starved_ns = Some(3_000_000_000);
-        let fairness =
-            Fairness { connections: 8, answered: 4, starved: 4, starved_ns, responses: 900, squares: 202_500 };
+        let fairness = Fairness {
+            connections: 8,
+            answered: 4,
+            starved: 4,
+            starved_ns,
+            quiet_ns: Some(0),
+            responses: 900,
+            squares: 202_500,
+        };
         evidence.connections.fairness = Some(fairness);
         let found = finding(judged(&RULE, &evidence));
         assert_eq!(found.state, FindingState::Bound);
@@ -139,8 +191,15 @@ mod tests {
     fn starved_connections_do_not_hide_what_the_timeout_cut() {
         let mut evidence = clean_run();
         let starved_ns = Some(1_500_000_000);
-        let fairness =
-            Fairness { connections: 8, answered: 4, starved: 4, starved_ns, responses: 900, squares: 202_500 };
+        let fairness = Fairness {
+            connections: 8,
+            answered: 4,
+            starved: 4,
+            starved_ns,
+            quiet_ns: Some(0),
+            responses: 900,
+            squares: 202_500,
+        };
         evidence.connections.fairness = Some(fairness);
         evidence.cohort.counts.censored = 2_500;
         (evidence.latency.response.p99_9_ns, evidence.latency.response.max_ns) = (2_000_000_000, 2_000_000_000);
@@ -155,6 +214,41 @@ mod tests {
         );
         assert_eq!((found.evidence["p99_9_at_least_ns"], found.evidence["max_at_least_ns"]), (2e9, 2e9));
         assert!(!found.evidence.contains_key("p99_at_least_ns"));
+    }
+
+    /// A server that stopped to answer: "14 of 16 connections were never answered", and more workers were advised.
+    #[test]
+    fn where_nobody_is_answered_any_more_no_connection_is_kept_from_another() {
+        let mut evidence = clean_run();
+        let starved_ns = Some(812_000_000);
+        let fairness = Fairness { connections: 16, answered: 2, starved: 14, starved_ns, ..Fairness::default() };
+        evidence.latency.response.p99_ns = 1_000_000;
+        evidence.connections.fairness = Some(fairness);
+        assert!(finding(judged(&RULE, &evidence)).message.starts_with("14 of 16 connections were never answered"));
+        evidence.connections.fairness = Some(Fairness { quiet_ns: Some(815_000_000), ..fairness });
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
+    }
+
+    /// The maximum was 4 ms where eight requests had waited for four seconds.
+    #[test]
+    fn requests_that_wait_at_an_early_end_bound_the_maximum_and_what_they_reach() {
+        let mut evidence = clean_run();
+        let max_ns = evidence.latency.response.max_ns;
+        evidence.cohort.counts.unfinished = 8;
+        evidence.cohort.counts.unfinished_ns = 8 * max_ns;
+        assert_eq!(judged(&RULE, &evidence), Outcome::Pass, "they may end at once");
+        evidence.cohort.counts.unfinished_ns = 8 * 4_000_000_000;
+        let found = finding(judged(&RULE, &evidence));
+        assert!(found.message.starts_with("8 requests ("), "{}", found.message);
+        let ends =
+            "had no response when the load was ended, and had waited for 4.00 s on average: max is a lower bound";
+        assert!(found.message.ends_with(ends), "{}", found.message);
+        assert_eq!((found.evidence["max_at_least_ns"], found.evidence["unfinished"]), (4e9, 8.0));
+        evidence.cohort.counts.unfinished = evidence.cohort.counts.completed / 50;
+        evidence.cohort.counts.unfinished_ns = evidence.cohort.counts.unfinished * 4_000_000_000;
+        let found = finding(judged(&RULE, &evidence));
+        assert!(found.message.ends_with("p99, p99.9 and max are lower bounds"), "{}", found.message);
+        assert_eq!(found.evidence["p99_at_least_ns"], evidence.latency.response.p99_ns as f64);
     }
 
     #[test]

@@ -38,8 +38,8 @@ pub(crate) const RULE: Rule = Rule {
               and without failures.",
     applies: Applies::Always,
     needs: &[Need::Requests, Need::Plan],
-    conditions: "at least 100 responses, at most 1 % of requests that were cut off, and a standard error small \
-                 enough to show 5 %",
+    conditions: "at least 100 responses, at most 1 % of requests that were cut off, no early end that leaves 5 % of \
+                 the requests in flight without a response, and a standard error small enough to show 5 %",
     check: Check::Run(check),
 };
 
@@ -80,6 +80,9 @@ fn of_window(evidence: &Evidence) -> Outcome {
     }
     if evidence::cut_off(evidence) as f64 > CUT_OFF_SHARE * evidence.flow.completed as f64 {
         return Outcome::Unchecked("too many requests cut off");
+    }
+    if unfinished_share(evidence) > WARNING_OFF {
+        return Outcome::Unchecked("the load was ended while requests waited for their responses");
     }
     if outstanding.mean <= 0.0 || outstanding.little <= 0.0 {
         return Outcome::Unchecked("requests in flight not counted");
@@ -122,6 +125,12 @@ fn of_window(evidence: &Evidence) -> Outcome {
     Outcome::fired(RULE.id, state, message, remedy.to_owned(), figures)
 }
 
+/// Share of the requests in flight that an early end has left without a service time, at most, 0 to 1.
+fn unfinished_share(evidence: &Evidence) -> f64 {
+    let unfinished = evidence.cohort.counts.unfinished_ns as f64 / evidence.measured_ns.max(1) as f64;
+    if evidence.outstanding.mean > 0.0 { unfinished / evidence.outstanding.mean } else { 0.0 }
+}
+
 /// Share of the window that is set aside, 0 to 1: requests that were held up at its ends are in one side of the law only.
 fn disturbed_share(evidence: &Evidence) -> f64 {
     let set_aside_ns = evidence.disturbance.as_ref().map_or(0, |seen| seen.set_aside_ns);
@@ -157,10 +166,32 @@ mod tests {
         evidence.outstanding.little /= 2.0;
         assert!(matches!(judged(&RULE, &evidence), Outcome::Fired(_)));
         let starved_ns = Some(30_000_000_000);
-        let fairness =
-            model::Fairness { connections: 64, answered: 32, starved: 32, starved_ns, responses: 9, squares: 9 };
+        let fairness = model::Fairness {
+            connections: 64,
+            answered: 32,
+            starved: 32,
+            starved_ns,
+            quiet_ns: Some(0),
+            responses: 9,
+            squares: 9,
+        };
         evidence.connections.fairness = Some(fairness);
         assert_eq!(judged(&RULE, &evidence), Outcome::Pass);
+    }
+
+    /// A server that stopped to answer: "rate or latency is 56 % off", where the requests that waited had no service time yet.
+    #[test]
+    fn requests_without_a_response_at_an_early_end_are_in_one_side_of_the_law_only() {
+        let mut evidence = clean_run();
+        evidence.outstanding.little /= 2.0;
+        evidence.interrupted = true;
+        assert_eq!(state(&judged(&RULE, &evidence)), Some(FindingState::Invalid));
+        evidence.cohort.counts.unfinished = 64;
+        evidence.cohort.counts.unfinished_ns = 64 * evidence.measured_ns / 2;
+        assert!(matches!(judged(&RULE, &evidence), Outcome::Unchecked(_)));
+        // Those of an instant explain nothing.
+        evidence.cohort.counts.unfinished_ns = 64_000_000;
+        assert_eq!(state(&judged(&RULE, &evidence)), Some(FindingState::Invalid));
     }
 
     /// "64.0 requests in flight on 16 connections": every timed run with `--pipeline 4` was INVALID.

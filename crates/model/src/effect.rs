@@ -51,6 +51,8 @@ pub enum EffectMethod {
     PairedT,
     /// Median of the means of all pairs of log ratios, with the interval of Wilcoxon's signed-rank test.
     HodgesLehmann,
+    /// Mean of the log ratios of the blocks without the fifth of them at either end, with the interval of Tukey and McLaughlin.
+    TrimmedT,
     /// Median of the log ratios of each value of one to each of the other, with the interval of Wilcoxon's rank-sum test: of
     /// results that were not measured together.
     RankSum,
@@ -63,6 +65,7 @@ impl EffectMethod {
         match self {
             Self::PairedT => "mean of log ratios, t interval",
             Self::HodgesLehmann => "Hodges-Lehmann, signed-rank interval",
+            Self::TrimmedT => "mean of the middle three fifths of log ratios, t interval",
             Self::RankSum => "median of all ratios, rank-sum interval",
         }
     }

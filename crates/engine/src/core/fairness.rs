@@ -36,6 +36,7 @@ impl Core {
                 self.quota_used += 1;
                 unsent += 1;
                 unfinished_ns += now - intended_ns;
+                self.ticks.current().latency.slip_blocked.record(now - intended_ns);
             }
             self.job.pace.advance();
         }

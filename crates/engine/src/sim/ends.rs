@@ -219,6 +219,8 @@ fn requests_that_an_early_end_leaves_without_an_outcome_are_counted_whether_they
     // They were due evenly over the last second.
     let mean_ns = counts.unfinished_ns / counts.unfinished;
     assert!((490_000_000..=510_000_000).contains(&mean_ns), "{mean_ns}");
+    // The client was not late: the wait was for a connection.
+    assert!(seen.latency.slip_blocked.summary().p99_ns > 500_000_000 && seen.latency.slip_client.summary().max_ns == 0);
     let fairness = seen.cohort.fairness.expect("they are counted");
     assert_eq!((fairness.answered, fairness.starved), (1, 15));
     let (starved_ns, quiet_ns) =

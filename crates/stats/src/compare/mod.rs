@@ -11,6 +11,7 @@ mod looks;
 mod precision;
 mod repeat;
 mod signed_rank;
+mod trimmed;
 
 pub use call::call;
 pub use effect::effect;

@@ -5,7 +5,7 @@ use crate::figures::of_run;
 use crate::record::AnyRecord;
 use crate::words::verdict::state_word;
 use model::human::{bytes, count, percent_exact, rate, time};
-use model::{Bound, FindingState, KnownFigure, Load, Observed, RunRecord, VerdictState};
+use model::{Bound, ByteSize, Duration, FindingState, KnownFigure, Load, Observed, Rate, RunRecord, VerdictState};
 
 /// A field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +80,19 @@ impl Field {
     #[must_use]
     pub const fn is_text(self) -> bool {
         matches!(self.unit, Unit::Text)
+    }
+
+    /// A value that was written, in the unit of [`Field::column`]: as a plain number, or as people write it, such as `10ms`, `5%` and
+    /// `64MiB`. None of what is neither.
+    pub(super) fn number(self, text: &str) -> Option<f64> {
+        let plain = text.parse::<f64>().ok();
+        plain.or_else(|| match self.unit {
+            Unit::Time => Duration::with_unit(text).ok().map(|time| time.ns as f64),
+            Unit::Share => text.strip_suffix('%')?.trim().parse::<f64>().ok().map(|percent| percent / 100.0),
+            Unit::Rate => text.parse::<Rate>().ok().map(|rate| rate.per_s),
+            Unit::Bytes => text.parse::<ByteSize>().ok().map(|size| size.0 as f64),
+            Unit::Text | Unit::Number | Unit::Cpus | Unit::BytesRate => None,
+        })
     }
 
     /// A value for people.

@@ -70,6 +70,8 @@ pub struct Filter {
     /// `=`, `!=`, `<`, `>`, `<=` or `>=`.
     sign: &'static str,
     value: String,
+    /// The same as a number, in the unit of the field's column; none where it is none.
+    number: Option<f64>,
 }
 
 /// How a table is written.
@@ -215,7 +217,7 @@ fn overhead(
     let first = request.group_by.first().ok_or("an overhead needs a field to group by, such as instance")?;
     let named =
         baseline.map_or_else(|| groups.first().map_or_else(String::new, |group| group.by[0].plain()), str::to_owned);
-    let is_baseline = |group: &&Group<'_, '_>| group.by[0].is(&named);
+    let is_baseline = |group: &&Group<'_, '_>| group.by[0].is(&named, first.number(&named));
     if !groups.iter().any(|group| is_baseline(&group)) {
         let known: Vec<String> = groups.iter().map(|group| group.by[0].plain()).collect();
         return Err(format!("--baseline {named:?} is no {}; there are {}", first.name, unique(known).join(", ")));
@@ -354,11 +356,11 @@ impl Cell {
         }
     }
 
-    /// True if it is what was written: as a number where it is one.
-    fn is(&self, written: &str) -> bool {
+    /// True if it is what was written: the `number` that this is where it is one.
+    fn is(&self, written: &str, number: Option<f64>) -> bool {
         match self {
             Self::Text(text) => text == written,
-            Self::Number(number) | Self::Bound(_, number) => written.parse::<f64>().is_ok_and(|value| value == *number),
+            Self::Number(own) | Self::Bound(_, own) => number == Some(*own),
             Self::Interval(..) => false,
             Self::Unknown => written.is_empty(),
         }
@@ -384,20 +386,21 @@ impl Filter {
         let sign = sign.ok_or_else(|| format!("{text:?} has no =; write for example connections=64"))?;
         let (field, value) = (Field::parse(name.trim())?, rest[sign.len()..].trim().to_owned());
         let is_order = sign.starts_with(['<', '>']);
-        if is_order && (field.is_text() || value.parse::<f64>().is_err()) {
+        let number = field.number(&value).filter(|_| !field.is_text());
+        if is_order && number.is_none() {
             return Err(format!(
-                "{text:?}: {sign} needs a field of numbers and a plain number, such as connections>=64"
+                "{text:?}: {sign} needs a field of numbers and a number, such as connections>=64 or p99>10ms"
             ));
         }
-        Ok(Self { field, sign, value })
+        Ok(Self { field, sign, value, number })
     }
 
     fn takes(&self, sample: &Sample<'_>) -> bool {
         let cell = sample.cell(self.field);
-        let order = cell.value().zip(self.value.parse::<f64>().ok()).and_then(|(own, other)| own.partial_cmp(&other));
+        let order = cell.value().zip(self.number).and_then(|(own, other)| own.partial_cmp(&other));
         match self.sign {
-            "=" => cell.is(&self.value),
-            "!=" => !cell.is(&self.value),
+            "=" => cell.is(&self.value, self.number),
+            "!=" => !cell.is(&self.value, self.number),
             "<" => order.is_some_and(|order| order.is_lt()),
             ">" => order.is_some_and(|order| order.is_gt()),
             "<=" => order.is_some_and(|order| order.is_le()),

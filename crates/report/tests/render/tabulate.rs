@@ -153,6 +153,16 @@ fn raw_tables_have_every_measurement_and_filters_choose() {
     assert_eq!(text, "instance,verdict,goodput_per_s\nplain,valid,600\nplain,valid,610\nplain,valid,590\n");
     raw.filters = vec![Filter::parse("instance!=plain").unwrap(), Filter::parse("verdict=valid").unwrap()];
     assert_eq!(table(&raw, TableFormat::Tsv).unwrap().0.lines().count(), 6);
+    // Times are not compared as if 0.0105 were as good as 10.5ms: they have their unit, or are ns as the column is.
+    let left = |filter: &str| {
+        let filters = vec![Filter::parse(filter).unwrap()];
+        table(&TableRequest { filters, ..raw.clone() }, TableFormat::Csv).map(|(text, _)| text.lines().count() - 1)
+    };
+    assert_eq!(
+        [left("p99>1us"), left("p99>1000"), left("rss>=1KiB")],
+        [left("p99>0"), left("p99>0"), left("rss>=1024")]
+    );
+    assert_eq!(left("p99>1000s"), Err("--filter leaves none of the 12 measurements".to_owned()));
     raw.filters = vec![Filter::parse("rate>1").unwrap()];
     assert_eq!(table(&raw, TableFormat::Csv).unwrap_err(), "--filter leaves none of the 12 measurements");
     for (text, said) in

@@ -2,6 +2,7 @@
 
 use crate::exit::CommandError;
 use model::{AGENTS_MAX, Duration, Redacted};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use url::Url;
 
@@ -63,8 +64,12 @@ impl KubernetesOptions {
             patch: None,
             wait,
         };
+        let mut told = BTreeSet::new();
         for (key, value) in url.query_pairs() {
             options.set(&key, &value).map_err(|why| wrong(&why))?;
+            if !told.insert(key.to_string()) {
+                return Err(wrong(&format!("has {key} twice")));
+            }
         }
         if options.agents == 0 {
             return Err(wrong(&format!("needs a number of agents, replicas, from 1 to {AGENTS_MAX}")));
@@ -147,6 +152,7 @@ mod tests {
             ("k8s://load?replicas=2&image=", "no valid image"),
             ("k8s://load?replicas=2&image=a%0Ab", "no valid image"),
             ("k8s://load?replicas=2&patch=", "names no file"),
+            ("k8s://load?replicas=2&patch=a&patch=b", "has patch twice"),
             ("ssh://load", "no address of a cluster"),
             ("k8s://load?replica=2", "\"replica\", and what is known is replicas"),
             ("k8s://load/pods?replicas=2", "more than a namespace"),
